@@ -1,0 +1,25 @@
+"""Decide what an AI datacenter should buy, quarter by quarter.
+
+The public interface is small: :class:`Case` is what the planner writes, :func:`solve` chooses,
+:class:`Plan` is the answer. Everything heavy is imported on first use, so that ``import procure`` is quick.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from procure.case import Case
+    from procure.plan import Plan
+    from procure.solve import solve
+    from procure.study import sweep
+
+__version__ = "0.1.0"
+__all__ = ["Case", "Plan", "__version__", "solve", "sweep"]
+
+_HOME = {"Case": "procure.case", "Plan": "procure.plan", "solve": "procure.solve", "sweep": "procure.study"}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOME:
+        return getattr(import_module(_HOME[name]), name)
+    raise AttributeError(f"module 'procure' has no attribute {name!r}")

@@ -1,0 +1,51 @@
+"""What is wrong with an input, said so that a planner can mend it: where, what was read, what is allowed."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, order=True)
+class Fault:
+    """One thing wrong with an input.
+
+    ``row`` is the line of the file (the header is line 1), or 0 where a whole file or column is meant.
+    """
+
+    file: str
+    row: int
+    column: str
+    value: str
+    expected: str
+    hint: str = ""
+
+    def __str__(self) -> str:
+        where = self.file
+        if self.row:
+            where += f", row {self.row}"
+        if self.column:
+            where += f", column {self.column}"
+        read = f" read {self.value!r}." if self.value else ""
+        hint = f" {self.hint}" if self.hint else ""
+        return f"{where}:{read} {self.expected}{hint}"
+
+
+class InputError(Exception):
+    """Raised once, with every fault found in the inputs."""
+
+    def __init__(self, faults: Iterable[Fault]) -> None:
+        self.faults = sorted(set(faults))
+        count = len(self.faults)
+        head = "1 fault in the input" if count == 1 else f"{count} faults in the input"
+        super().__init__("\n".join([head + ":", *(f"  {fault}" for fault in self.faults)]))
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """A sentence naming the nearest known name, or listing the known ones when nothing is near."""
+    names = sorted(known)
+    match = difflib.get_close_matches(str(name).lower(), [n.lower() for n in names], n=1)
+    if match:
+        return f"Did you mean {next(n for n in names if n.lower() == match[0])!r}?"
+    return f"Known: {', '.join(names)}." if names else ""
