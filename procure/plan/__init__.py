@@ -1,0 +1,5 @@
+"""The answer: tables of what to buy and what it does, stored, read back and verified without the solver."""
+
+from procure.plan.plan import Plan, Status
+
+__all__ = ["Plan", "Status"]

@@ -1,0 +1,184 @@
+"""A plan: a summary, tidy tables, and a folder that is always whole."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from procure.errors import Fault, InputError
+
+
+class Status(StrEnum):
+    """How a run ended; each has one exit code."""
+
+    OPTIMAL = "optimal"
+    """Within the gap asked for, every SLA met."""
+    SHORT = "short"
+    """Within the gap asked for, but some requests cannot be served."""
+    LIMIT = "limit_with_plan"
+    """Stopped by a limit with a feasible plan, whose bound is known."""
+    UNVERIFIED = "verification_failed"
+    """The plan does not pass its own verification."""
+
+    @property
+    def exit_code(self) -> int:
+        """The process exit code for this status."""
+        return {Status.OPTIMAL: 0, Status.SHORT: 6, Status.LIMIT: 5, Status.UNVERIFIED: 7}[self]
+
+
+TABLES: dict[str, tuple[str, ...]] = {
+    "purchases": (
+        "quarter", "site", "sku", "count", "span", "delivery_quarter", "unit_price_usd", "unit_attach_usd",
+        "unit_install_usd", "capex_usd",
+    ),
+    "fleet": ("quarter", "site", "sku", "vintage", "opening", "delivered", "retired", "closing"),
+    "serving": (
+        "quarter", "site", "workload", "bucket", "deployment", "sku", "requests_per_s", "racks", "lpx_racks",
+        "evidence",
+    ),
+    "prefill": (
+        "quarter", "site", "workload", "bucket", "deployment", "sku", "store", "requests_per_s", "racks",
+    ),
+    "kv_placement": (
+        "quarter", "site", "workload", "store", "tier", "parked_bytes", "hits_per_s", "read_bytes_per_s",
+        "write_bytes_per_s", "longest_age_s",
+    ),
+    "retention": (
+        "quarter", "site", "workload", "store", "interval", "kept_requests_per_s",
+    ),
+    "lpx_copies": ("quarter", "site", "card", "copies", "racks"),
+    "pods": ("quarter", "site", "pods"),
+    "expansions": ("quarter", "site", "expansion", "count", "span", "capex_usd"),
+    "limits": ("family", "quarter", "site", "item", "used", "limit", "slack", "unit", "binding"),
+    "cash": ("quarter", "span", "line", "site", "sku", "cash_usd", "discount_factor", "npv_usd"),
+    "costs": ("line", "span", "npv_usd"),
+    "sla": (
+        "quarter", "workload", "requests_per_s", "served_share", "short_share", "cause", "ttft_target_s",
+        "ttft_share", "tps_target", "task_s",
+    ),
+    "demand": (
+        "quarter", "workload", "bucket", "requests_per_s", "input_tokens", "input_upper_tokens",
+        "thinking_tokens", "visible_tokens", "kv_bytes",
+    ),
+    "premises": ("name", "value", "unit", "low", "high", "kind", "source", "source_date", "note"),
+    "checks": ("check", "holds", "detail"),
+}  # fmt: skip
+"""Every table of a plan with its columns, in order."""
+
+_TEXT = {
+    "quarter", "site", "sku", "span", "delivery_quarter", "vintage", "workload", "bucket", "deployment", "evidence",
+    "store", "tier", "card", "expansion", "family", "item", "unit", "line", "cause", "name", "kind", "source",
+    "source_date", "note", "check", "detail", "value", "interval",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What to buy and what follows from it.
+
+    ``summary`` is the content of ``plan.json``; ``tables`` maps each name in :data:`TABLES` to a DataFrame with
+    those columns, in the units their names say.
+    """
+
+    summary: dict[str, Any]
+    tables: dict[str, pd.DataFrame] = field(repr=False)
+
+    @property
+    def status(self) -> Status:
+        """How the run ended."""
+        return Status(self.summary["status"])
+
+    @property
+    def objective_usd(self) -> float:
+        """Net present cost over planned and look-ahead quarters, in USD."""
+        return float(self.summary["objective_usd"])
+
+    @property
+    def purchases(self) -> pd.DataFrame:
+        """The recommended orders: planned quarters only."""
+        bought = self.tables["purchases"]
+        return bought[bought["span"] == "planned"].reset_index(drop=True)
+
+    def with_status(self, status: Status, checks: pd.DataFrame | None = None) -> Plan:
+        """The same plan with another status and, if given, other checks."""
+        tables = dict(self.tables) if checks is None else {**self.tables, "checks": checks}
+        return Plan({**self.summary, "status": str(status)}, tables)
+
+    def write(self, folder: str | Path, extras: Callable[[Plan, Path], None] | None = None) -> Path:
+        """Write ``plan.json`` and ``tables/*.csv`` (and whatever ``extras`` adds) to a folder, all or nothing.
+
+        The result is written beside the folder and renamed, so that a run that dies leaves an earlier result whole.
+        Only a folder that is missing, empty, or holds an earlier result is replaced.
+
+        Raises:
+            InputError: the folder holds something that is not a result.
+        """
+        folder = Path(folder)
+        if folder.exists() and (folder.is_file() or (any(folder.iterdir()) and not (folder / "plan.json").exists())):
+            raise InputError([
+                Fault(str(folder), 0, "", "", "Holds files that are not a result of procure.", "Name another folder.")
+            ])  # fmt: skip
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        fresh = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
+        try:
+            (fresh / "tables").mkdir()
+            for name, frame in self.tables.items():
+                frame.to_csv(fresh / "tables" / f"{name}.csv", index=False, lineterminator="\n")
+            (fresh / "plan.json").write_text(json.dumps(self.summary, indent=1, allow_nan=False) + "\n")
+            if extras is not None:
+                extras(self, fresh)
+            fresh.chmod(0o755)
+            if folder.exists():
+                aside = Path(tempfile.mkdtemp(prefix=f".{folder.name}-old-", dir=folder.parent))
+                folder.rename(aside / "old")
+                fresh.rename(folder)
+                shutil.rmtree(aside)
+            else:
+                fresh.rename(folder)
+        finally:
+            shutil.rmtree(fresh, ignore_errors=True)
+        return folder
+
+    @classmethod
+    def read(cls, folder: str | Path) -> Plan:
+        """Read a result folder back.
+
+        Raises:
+            InputError: ``plan.json`` or a table is missing or cannot be read.
+        """
+        folder = Path(folder)
+        try:
+            summary = json.loads((folder / "plan.json").read_text())
+        except (OSError, ValueError) as error:
+            raise InputError([
+                Fault(str(folder / "plan.json"), 0, "", "", "A result folder of procure is needed.", str(error))
+            ]) from error  # fmt: skip
+        faults, tables = [], {}
+        for name, columns in TABLES.items():
+            path = folder / "tables" / f"{name}.csv"
+            try:
+                frame = pd.read_csv(path, dtype={c: str for c in columns if c in _TEXT}, keep_default_na=False,
+                                    na_values={c: [""] for c in columns if c not in _TEXT})  # fmt: skip
+            except (OSError, ValueError, pd.errors.ParserError) as error:
+                faults.append(Fault(str(path), 0, "", "", "This table of the result cannot be read.", str(error)))
+                continue
+            missing = [c for c in columns if c not in frame.columns]
+            if missing:
+                faults.append(Fault(str(path), 1, ", ".join(missing), "", "This column is missing."))
+            tables[name] = frame
+        if faults:
+            raise InputError(faults)
+        return cls(summary, tables)
+
+
+def frame(name: str, rows: list[tuple[Any, ...]]) -> pd.DataFrame:
+    """A table of the plan from rows in column order, sorted by its leading columns as they stand."""
+    return pd.DataFrame(rows, columns=list(TABLES[name]))
