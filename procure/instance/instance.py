@@ -1,0 +1,199 @@
+"""The tables that a program is built from, their columns and units."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+SCHEMA: dict[str, dict[str, str]] = {
+    "quarters": {
+        "t": "position of the quarter, 0 for the first",
+        "quarter": "its name",
+        "planned": "1 planned, 0 look-ahead",
+        "fiscal_year": "fiscal year whose budget it draws on",
+        "discount_factor": "present value at the start of quarter 0 of one USD paid in this quarter",
+    },
+    "skus": {
+        "sku": "name",
+        "kind": "gpu, lpx, cmx_rack, cmx_enclosure or ssd_kit",
+        "host": "gpu SKU that an ssd_kit goes into",
+        "lead_quarters": "whole quarters from order to delivery, rounded up",
+        "first_order_t": "earliest order whose delivery is not before general availability",
+        "last_order_t": "latest order that arrives inside the horizon and before the end of sale; < first: not for sale",
+        "min_order": "units, the least number in an order",
+        "supply_per_quarter": "units, the most that can be ordered in a quarter over all sites",
+        "life_quarters": "quarters until the residual value is zero",
+        "haircut": "share of the straight-line value that a sale would bring",
+        "milestone_order": "share of the price paid in the quarter of the order; the rest on delivery",
+        "attach_usd": "USD per unit for what it drags along outside itself",
+        "install_usd": "USD per unit for installation, paid on delivery",
+        "usable_share": "share of owned units that may be busy at the peak: availability, spares, utilisation cap",
+        "present_share": "share of owned units that are up and not spares",
+        "gpus": "GPUs per unit",
+        "pod_slots": "1 where the unit stands in a pod's NVL72 places",
+    },
+    "prices": {
+        "sku": "name",
+        "t": "quarter of delivery",
+        "price_usd": "USD per unit",
+        "support_usd_per_quarter": "USD per unit and quarter for units delivered then",
+    },
+    "fixed": {
+        "group": "identifier of a group of units that exist or are firmly on order",
+        "site": "site",
+        "sku": "SKU",
+        "count": "units",
+        "vintage_t": "quarter of delivery, negative for the past",
+        "retirable": "1 where the plan may sell them",
+        "paid_usd": "USD per unit paid or to be paid in all",
+        "due_usd": "USD per unit still to be paid, on delivery",
+        "due_t": "quarter of that payment",
+        "support_usd_per_quarter": "USD per unit and quarter",
+    },
+    "reserved": {"t": "quarter", "site": "site", "sku": "SKU", "count": "units held for other purposes"},
+    "resource_use": {
+        "site": "site",
+        "sku": "SKU",
+        "resource": "power_kw, positions, area_m2, liquid_kw or ports",
+        "per_unit": "of one unit with what it drags along; facility power includes the PUE",
+    },
+    "site_limits": {"t": "quarter", "site": "site", "resource": "resource", "limit": "most that the site has built"},
+    "pods": {
+        "site": "site",
+        "pods_max": "most pods",
+        "nvl72_per_pod": "places for pod racks",
+        "lpx_per_pod": "places for LPX racks",
+        "cmx_racks_per_pod": "places for CMX racks",
+    },
+    "expansions": {
+        "site": "site",
+        "expansion": "name",
+        "lead_quarters": "whole quarters until it can be used",
+        "max_count": "most of them",
+        "capex_usd": "USD each, paid when ordered",
+    },
+    "expansion_adds": {"site": "site", "expansion": "name", "resource": "resource", "adds": "amount of each"},
+    "budget": {"t": "quarter", "budget_usd": "most capital spending"},
+    "upkeep": {
+        "site": "site",
+        "sku": "SKU",
+        "idle_usd_per_quarter": "USD for power of one idle unit with its attach",
+        "load_usd_per_quarter": "USD for the extra power of one unit busy all quarter",
+        "space_usd_per_quarter": "USD for the space of one unit with its attach",
+    },
+    "workloads": {
+        "workload": "name",
+        "card": "LLM",
+        "priority": "weight of a request of this workload in the shortfall",
+        "ttft_share": "share of requests that must meet TTFT",
+        "short_usd_per_request": "price of an unserved request in look-ahead quarters",
+        "reused_share": "share of the input tokens of a returning request that its cache holds",
+    },
+    "rates": {
+        "t": "quarter",
+        "workload": "workload",
+        "bucket": "length bucket",
+        "requests_per_s": "rate that capacity is sized for: the peak, or the mean of deferrable work",
+        "mean_per_peak": "mean rate over that rate",
+        "return_limit": "most that can return to a kept cache, as a share of the bucket's requests",
+    },
+    "serve": {
+        "point": "identifier of an operating point for a bucket",
+        "t": "quarter",
+        "workload": "workload",
+        "bucket": "length bucket",
+        "card": "LLM",
+        "deployment": "pool, with +lpx where LPX decodes beside it",
+        "sku": "gpu SKU that works",
+        "rack_s": "unit-seconds of decode per request on that SKU",
+        "lpx_rack_s": "LPX rack-seconds per request, 0 without LPX",
+        "free_hbm_bytes": "HBM beside weights and running batch, per unit busy with it",
+        "tps_user": "tokens/s of one user at this point, for the slowest phase relative to its target",
+        "evidence": "what the point rests on",
+    },
+    "prefill": {
+        "option": "identifier of a way to prefill a bucket",
+        "t": "quarter",
+        "workload": "workload",
+        "bucket": "length bucket",
+        "sku": "gpu SKU that works",
+        "store": "store that the reused tokens come from, or recompute",
+        "rack_s": "unit-seconds per request",
+        "ttft_s": "seconds to the first token",
+        "meets_ttft": "1 where the target is met",
+        "read_bytes": "bytes read from the store per request",
+        "evidence": "what the cost rests on",
+    },
+    "stores": {"store": "name", "tier": "hbm, dram, ssd or cmx", "return_share": "chance that a return reaches its copy"},
+    "store_units": {
+        "store": "store",
+        "sku": "SKU that brings bytes",
+        "bytes": "bytes per unit",
+        "read_bytes_per_s": "per unit, at the utilisation cap",
+        "write_bytes_per_s": "per unit, at the utilisation cap",
+        "write_bytes_per_day": "per unit, by endurance; inf where memory does not wear",
+    },
+    "store_readers": {
+        "store": "store",
+        "sku": "gpu SKU that may read it",
+        "read_bytes_per_s": "per reading unit, at the utilisation cap",
+    },
+    "idle_hbm": {"sku": "gpu SKU", "bytes": "HBM of an idle unit beside resident weights"},
+    "parked": {
+        "t": "quarter",
+        "workload": "workload",
+        "kv_bytes": "bytes of one parked sequence at the mix of buckets",
+    },
+    "ages": {
+        "workload": "workload",
+        "interval": "position of the age interval, 0 for the youngest",
+        "age_to_s": "idle seconds at its end",
+        "seconds": "its length",
+        "return_share": "share of requests that return within it",
+        "mean_returned": "mean over the interval of the share that has returned",
+    },
+    "lpx_copies": {
+        "card": "LLM",
+        "racks_per_copy": "whole LPX racks that hold its FFN weights",
+        "copies_per_pod": "whole copies that fit in a pod",
+    },
+}
+"""Tables of an instance: column → meaning. Base units throughout."""
+
+
+@dataclass(frozen=True)
+class Instance:
+    """Plain tables of coefficients; see :data:`SCHEMA`.
+
+    ``settings`` holds the few scalars a program needs: ``budget_carry``, ``budget_basis``, ``horizon`` (quarters),
+    ``utilisation_cap`` (of an LPX copy's time) and ``enclosures_per_cmx_rack``.
+    """
+
+    tables: dict[str, pd.DataFrame]
+    settings: dict[str, Any]
+
+    def __post_init__(self) -> None:
+        for name, columns in SCHEMA.items():
+            have = list(self.tables[name].columns)
+            if have != list(columns):
+                raise ValueError(f"instance table {name} has columns {have}, not {list(columns)}")
+
+    def __getitem__(self, name: str) -> pd.DataFrame:
+        return self.tables[name]
+
+    @property
+    def hash(self) -> str:
+        """SHA-256 of the content, the same for the same numbers in another run."""
+        digest = hashlib.sha256(repr(sorted(self.settings.items())).encode())
+        for name in SCHEMA:
+            digest.update(name.encode())
+            digest.update(self.tables[name].to_csv(index=False, float_format="%.12g").encode())
+        return digest.hexdigest()
+
+
+def table(name: str, rows: list[tuple[Any, ...]]) -> pd.DataFrame:
+    """An instance table from rows in the order of its columns."""
+    return pd.DataFrame(rows, columns=list(SCHEMA[name]))

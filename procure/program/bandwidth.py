@@ -1,0 +1,121 @@
+"""Family 8: what stores can read, write and endure, and what readers can take."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyomo.environ as pyo
+
+from procure.program.index import BYTES_PER_UNIT, Index
+from procure.program.linear import Terms
+
+SECONDS_PER_DAY = 86_400.0
+
+
+def _units(m: Any, index: Index, row: Terms, key: tuple[int, str, str], attribute: str) -> bool:
+    """Subtract what the owned units of a store bring; False where some unit has no limit."""
+    t, site, store = key
+    for unit in index.store_units[store]:
+        amount = getattr(unit, attribute)
+        if amount == float("inf"):
+            return False
+        if (site, unit.sku, t) in index.in_stock:
+            row.add(-amount / BYTES_PER_UNIT, m.own[site, unit.sku, t])
+    return True
+
+
+def store_reads(m: Any, index: Index) -> None:
+    """Bytes read from a store per second are at most what its units deliver at their utilisation cap.
+
+        Σ_{o from g} read_bytes·rate·prefill[o,s] ≤ Σ_k read_bytes_per_s[g,k]·own[s,k,t]
+
+    TB/s. HBM has no such row: its reads are part of the step that uses them.
+    """
+
+    def rule(m: Any, t: int, site: str, store: str) -> Any:
+        row = Terms()
+        for o, s in index.reads[t, site, store]:
+            row.add(o.read_bytes * o.rate / BYTES_PER_UNIT, m.prefill[o.option, s])
+        limited = _units(m, index, row, (t, site, store), "read_bytes_per_s")
+        return row.at_most(0.0) if limited else pyo.Constraint.Skip
+
+    m.store_reads = pyo.Constraint(sorted(index.reads), rule=rule)
+
+
+def reader_limit(m: Any, index: Index) -> None:
+    """A pool reads a shared store no faster than its own network ports allow.
+
+        Σ_{o from g on k} read_bytes·rate·prefill[o,s] ≤ reader_bytes_per_s[g,k]·own[s,k,t]
+
+    TB/s. Only stores that stand apart from their readers have such rows.
+    """
+    keys = [(t, s, g, r.sku) for t, s, g in sorted(index.reads) for r in index.store_readers.get(g, [])]
+    limit = {(g, r.sku): r.read_bytes_per_s for g, rows in index.store_readers.items() for r in rows}
+
+    def rule(m: Any, t: int, site: str, store: str, sku: str) -> Any:
+        row = Terms()
+        for o, s in index.reads[t, site, store]:
+            if o.sku == sku:
+                row.add(o.read_bytes * o.rate / BYTES_PER_UNIT, m.prefill[o.option, s])
+        if not row.variables:
+            return pyo.Constraint.Skip
+        row.add(-limit[store, sku] / BYTES_PER_UNIT, m.own[site, sku, t])
+        return row.at_most(0.0)
+
+    m.reader_limit = pyo.Constraint(keys, rule=rule)
+
+
+def add_writes(m: Any, index: Index, row: Terms, key: tuple[int, str, str], mean: bool) -> None:
+    """Add the bytes written to a store per second: whole sequences parked, less what a hit found still there."""
+    t, _, store = key
+    for kept in index.kept_by_store.get(key, []):
+        _, _, w, interval, _ = kept
+        if interval == 0:
+            share = _mean_per_peak(index, t, w) if mean else 1.0
+            row.add(share * index.kv_bytes[t, w] * index.load_rate[t, w] / BYTES_PER_UNIT, m.kept[kept])
+    for o, s in index.reads[key]:
+        share = o.mean_per_peak if mean else 1.0
+        row.add(-share * o.read_bytes * o.rate / BYTES_PER_UNIT, m.prefill[o.option, s])
+
+
+def _mean_per_peak(index: Index, t: int, workload: str) -> float:
+    return max(value for (q, w, _), value in index.mean_per_peak.items() if q == t and w == workload)
+
+
+def store_writes(m: Any, index: Index) -> None:
+    """Bytes written to a store per second are at most what its units take at their utilisation cap.
+
+        Σ_w β·R·kept[t,s,w,0,g] − Σ_{o from g} read_bytes·rate·prefill[o,s] ≤ Σ_k write_bytes_per_s[g,k]·own[s,k,t]
+
+    TB/s. A read leaves the copy in place, so that parking again writes only the new tokens.
+    """
+
+    def rule(m: Any, t: int, site: str, store: str) -> Any:
+        row = Terms()
+        add_writes(m, index, row, (t, site, store), mean=False)
+        limited = _units(m, index, row, (t, site, store), "write_bytes_per_s")
+        return row.at_most(0.0) if limited else pyo.Constraint.Skip
+
+    m.store_writes = pyo.Constraint(sorted(index.reads), rule=rule)
+
+
+def store_wear(m: Any, index: Index) -> None:
+    """Mean bytes written per day stay within the drive writes per day that the units endure.
+
+        86,400 s · mean writes ≤ Σ_k write_bytes_per_day[g,k]·own[s,k,t]
+
+    TB per second on both sides. Memory does not wear and has no such row.
+    """
+
+    def rule(m: Any, t: int, site: str, store: str) -> Any:
+        row = Terms()
+        add_writes(m, index, row, (t, site, store), mean=True)
+        for unit in index.store_units[store]:
+            if unit.write_bytes_per_day == float("inf"):
+                return pyo.Constraint.Skip
+            if (site, unit.sku, t) in index.in_stock:
+                per_s = unit.write_bytes_per_day / SECONDS_PER_DAY
+                row.add(-per_s / BYTES_PER_UNIT, m.own[site, unit.sku, t])
+        return row.at_most(0.0)
+
+    m.store_wear = pyo.Constraint(sorted(index.reads), rule=rule)

@@ -1,0 +1,71 @@
+"""Family 13: capital spending stays within the budget of its quarter and fiscal year."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyomo.environ as pyo
+
+from procure.program.index import USD_PER_UNIT, Index, lookup
+from procure.program.linear import Terms
+
+
+def order_payments(index: Index, sku: str, order_t: int) -> dict[int, float]:
+    """USD of capital per unit ordered in a quarter, by quarter of payment.
+
+    The price is that of the delivery quarter, fixed at the order. The order milestone is paid with the order, the rest and
+    installation on delivery.
+    """
+    row = index.sku[sku]
+    delivery = order_t + int(row.lead_quarters)
+    price = index.price[sku, delivery] + row.attach_usd
+    payments = {order_t: row.milestone_order * price}
+    payments[delivery] = payments.get(delivery, 0.0) + (1.0 - row.milestone_order) * price + row.install_usd
+    return payments
+
+
+def budget_limit(m: Any, index: Index) -> None:
+    """Payments of a quarter fit its budget, with what was carried in and less what is carried out.
+
+        Σ_o paid[k,o,t]·buy[s,k,o] + Σ_e capex[e]·expand[s,e,t] + firm[t] + carry[t] ≤ budget[t] + carry[t−1]
+
+    M USD. On the ``commitment`` basis an order is charged whole when it is placed and firm orders, committed before, are
+    not charged. Left out for quarters without a budget.
+    """
+    budget = lookup(index.instance["budget"], ["t"], "budget_usd")
+    commitment = index.instance.settings["budget_basis"] == "commitment"
+    paid: dict[int, list[tuple[float, tuple[str, str, int]]]] = {}
+    for order in index.orders:
+        payments = order_payments(index, order[1], order[2])
+        if commitment:
+            payments = {order[2]: sum(payments.values())}
+        for t, usd in payments.items():
+            paid.setdefault(t, []).append((usd, order))
+
+    def rule(m: Any, t: int) -> Any:
+        row = Terms()
+        for usd, order in paid.get(t, []):
+            row.add(usd / USD_PER_UNIT, m.buy[order])
+        for site, name, o in index.expansion_orders:
+            if o == t:
+                row.add(index.expansion[site, name].capex_usd / USD_PER_UNIT, m.expand[site, name, o])
+        row.add(1.0, m.carry[t])
+        if t - 1 in budget:
+            row.add(-1.0, m.carry[t - 1])
+        firm = 0.0 if commitment else sum(g.count * g.due_usd for g in index.fixed.values() if g.due_t == t)
+        return row.at_most((budget[t] - firm) / USD_PER_UNIT)
+
+    m.budget_limit = pyo.Constraint(sorted(budget), rule=rule)
+
+
+def carry_rule(m: Any, index: Index) -> None:
+    """What may be carried: nothing, within the fiscal year, or without limit, as the case states.
+
+        carry[t] = 0        where t closes a fiscal year (``within_year``), always (``none``), or is the last quarter
+    """
+    mode = index.instance.settings["budget_carry"]
+    year = lookup(index.instance["quarters"], ["t"], "fiscal_year")
+    for t in index.t:
+        closes = t + 1 == index.horizon or (mode == "within_year" and year[t + 1] != year[t])
+        if mode == "none" or closes:
+            m.carry[t].setub(0.0)

@@ -1,0 +1,58 @@
+"""Family 2: every request is served or counted as short."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyomo.environ as pyo
+
+from procure.program.index import Index
+from procure.program.linear import Terms
+
+
+def demand_met(m: Any, index: Index) -> None:
+    """Each length bucket is served to the same share of its rate.
+
+        Σ_{p,s} serve[p,s] + short[t,w] = 1        for every t, w, b with a rate
+
+    Shares of the bucket's rate. One short share covers all buckets of a workload, else the longest would be dropped first.
+    """
+
+    def rule(m: Any, t: int, workload: str, bucket: str) -> Any:
+        row = Terms()
+        row.extend(1.0, (m.serve[p.point, site] for p, site in index.serve_by_bucket.get((t, workload, bucket), [])))
+        row.add(1.0, m.short[t, workload])
+        return row.equal(1.0)
+
+    m.demand_met = pyo.Constraint(index.buckets, rule=rule)
+
+
+def shortfall_weights(index: Index) -> dict[tuple[int, str], float]:
+    """Priority-weighted requests of a planned quarter and workload, as a share of those of all planned quarters."""
+    weights = {}
+    for t, w, b in index.buckets:
+        if t in index.planned:
+            load = index.workload[w].priority * index.rate[t, w, b] * index.mean_per_peak[t, w, b]
+            weights[t, w] = weights.get((t, w), 0.0) + load
+    total = sum(weights.values())
+    return {key: value / total for key, value in weights.items()} if total else {}
+
+
+def shortfall_of_quarter(m: Any, index: Index) -> None:
+    """The weighted shortfall of a planned quarter, the measure that stage (a) minimises and stage (b) holds.
+
+        Σ_w weight[t,w] · short[t,w] ≤ quarter_short[t]
+
+    Shares of the priority-weighted requests of all planned quarters.
+    """
+    weights = shortfall_weights(index)
+
+    def rule(m: Any, t: int) -> Any:
+        row = Terms()
+        for (quarter, w), weight in weights.items():
+            if quarter == t:
+                row.add(weight, m.short[t, w])
+        row.add(-1.0, m.quarter_short[t])
+        return row.at_most(0.0)
+
+    m.shortfall_of_quarter = pyo.Constraint(index.planned, rule=rule)

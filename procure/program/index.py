@@ -1,0 +1,208 @@
+"""Index sets and groupings, computed once so that no rule filters a table."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Hashable, Iterable, Sequence
+from typing import Any, NamedTuple
+
+import pandas as pd
+
+from procure.instance import Instance
+
+USD_PER_UNIT = 1e6
+"""Money in the program is in millions of USD, so that coefficients stay within six orders of magnitude."""
+BYTES_PER_UNIT = 1e12
+"""Bytes in the program are in TB, bandwidth in TB/s."""
+
+
+class Point(NamedTuple):
+    """One row of the instance's ``serve`` table, with the rate of its bucket."""
+
+    point: str
+    t: int
+    workload: str
+    bucket: str
+    card: str
+    deployment: str
+    sku: str
+    rack_s: float
+    lpx_rack_s: float
+    free_hbm_bytes: float
+    rate: float
+    mean_per_peak: float
+
+
+class Option(NamedTuple):
+    """One row of the instance's ``prefill`` table, with the rate of its bucket."""
+
+    option: str
+    t: int
+    workload: str
+    bucket: str
+    sku: str
+    store: str
+    rack_s: float
+    meets_ttft: bool
+    read_bytes: float
+    rate: float
+    mean_per_peak: float
+
+
+def group(items: Iterable[Any], key: Any) -> dict[Hashable, list[Any]]:
+    """Lists of items by key, in order."""
+    groups: dict[Hashable, list[Any]] = defaultdict(list)
+    for item in items:
+        groups[key(item)].append(item)
+    return groups
+
+
+def lookup(frame: pd.DataFrame, keys: Sequence[str], value: str) -> dict[Any, Any]:
+    """Dictionary from one key column, or a tuple of several, to a value column."""
+    columns = [frame[k].tolist() for k in keys]
+    index = columns[0] if len(keys) == 1 else list(zip(*columns, strict=True))
+    return dict(zip(index, frame[value].tolist(), strict=True))
+
+
+class Index:
+    """What is indexed by what. Rows whose rate is zero have no variables.
+
+    ``stock``: (site, sku, t) where units may stand. ``orders``: (site, sku, t) where an order may be placed.
+    ``serve`` and ``prefill``: (point or option, site) whose SKU may stand at the site in that quarter.
+    """
+
+    def __init__(self, instance: Instance) -> None:
+        self.instance = instance
+        quarters = instance["quarters"]
+        self.t = quarters["t"].tolist()
+        self.planned = [t for t, planned in zip(self.t, quarters["planned"], strict=True) if planned]
+        self.discount = dict(zip(self.t, quarters["discount_factor"], strict=True))
+        self.horizon = len(self.t)
+        self.sku: dict[str, Any] = {row.sku: row for row in instance["skus"].itertuples()}
+        self.sites = instance["pods"]["site"].tolist()
+        self.allowed = set(zip(instance["resource_use"]["site"], instance["resource_use"]["sku"], strict=True))
+        self._supply()
+        self._service()
+
+    def _supply(self) -> None:
+        instance = self.instance
+        self.orders = [
+            (site, name, t)
+            for site in self.sites
+            for name, sku in self.sku.items()
+            if (site, name) in self.allowed
+            for t in range(int(sku.first_order_t), int(sku.last_order_t) + 1)
+        ]
+        self.fixed = {row.group: row for row in instance["fixed"].itertuples()}
+        first: dict[tuple[str, str], int] = {}
+        for site, name, t in self.orders:
+            arrival = t + int(self.sku[name].lead_quarters)
+            first[site, name] = min(first.get((site, name), arrival), arrival)
+        for row in self.fixed.values():
+            first[row.site, row.sku] = min(first.get((row.site, row.sku), row.vintage_t), row.vintage_t)
+        self.stock = [
+            (site, name, t) for (site, name), start in sorted(first.items()) for t in self.t if t >= max(start, 0)
+        ]
+        self.in_stock = set(self.stock)
+        self.retirable = [
+            (g, t)
+            for g, row in self.fixed.items()
+            if row.retirable
+            for t in self.t
+            if t >= max(int(row.vintage_t), 0)
+        ]
+        self.price = lookup(instance["prices"], ["sku", "t"], "price_usd")
+        self.support = lookup(instance["prices"], ["sku", "t"], "support_usd_per_quarter")
+        self.reserved = lookup(instance["reserved"], ["t", "site", "sku"], "count")
+        self.pods_at = {row.site: row for row in instance["pods"].itertuples()}
+        self.expansion = {(row.site, row.expansion): row for row in instance["expansions"].itertuples()}
+        self.expansion_orders = [
+            (site, name, t)
+            for (site, name), row in self.expansion.items()
+            for t in self.t
+            if t + int(row.lead_quarters) < self.horizon
+        ]
+
+    def _service(self) -> None:
+        instance = self.instance
+        rates = instance["rates"]
+        self.rate = lookup(rates, ["t", "workload", "bucket"], "requests_per_s")
+        self.mean_per_peak = lookup(rates, ["t", "workload", "bucket"], "mean_per_peak")
+        self.return_limit = lookup(rates, ["t", "workload", "bucket"], "return_limit")
+        self.workload: dict[str, Any] = {row.workload: row for row in instance["workloads"].itertuples()}
+        self.buckets = [key for key, rate in self.rate.items() if rate > 0]
+        self.loads = sorted({(t, w) for t, w, _ in self.buckets})
+        self.load_rate: dict[tuple[int, str], float] = defaultdict(float)
+        for t, w, b in self.buckets:
+            self.load_rate[t, w] += self.rate[t, w, b]
+
+        def rows(name: str, kind: Any, extra: list[str]) -> list[Any]:
+            frame = instance[name]
+            columns = [frame[f].tolist() for f in extra]
+            made = []
+            for values in zip(*columns, strict=True):
+                fields = dict(zip(extra, values, strict=True))
+                key = (fields["t"], fields["workload"], fields["bucket"])
+                if self.rate.get(key, 0.0) > 0:
+                    made.append(kind(**fields, rate=self.rate[key], mean_per_peak=self.mean_per_peak[key]))
+            return made
+
+        points: list[Point] = rows("serve", Point, list(Point._fields[:-2]))
+        options: list[Option] = rows("prefill", Option, list(Option._fields[:-2]))
+        self.copies = {row.card: row for row in instance["lpx_copies"].itertuples()}
+        self.lpx = next((name for name, sku in self.sku.items() if sku.kind == "lpx"), "")
+        self.serve = [
+            (p, site)
+            for p in points
+            for site in self.sites
+            if (site, p.sku, p.t) in self.in_stock
+            and (not p.lpx_rack_s or ((site, self.lpx, p.t) in self.in_stock and p.card in self.copies))
+        ]
+        self.tier = lookup(instance["stores"], ["store"], "tier")
+        self.return_share = lookup(instance["stores"], ["store"], "return_share")
+        self.store_units = group(instance["store_units"].itertuples(), lambda row: row.store)
+        self.store_readers = group(instance["store_readers"].itertuples(), lambda row: row.store)
+        self.prefill = [
+            (o, site)
+            for o in options
+            for site in self.sites
+            if (site, o.sku, o.t) in self.in_stock
+            and (o.store == "recompute" or any((site, u.sku, o.t) in self.in_stock for u in self.store_units[o.store]))
+        ]
+        self.ages = group(instance["ages"].itertuples(), lambda row: row.workload)
+        self.kept = [
+            (t, site, w, age.interval, store)
+            for t, site, w, store in sorted({
+                (o.t, site, o.workload, o.store) for o, site in self.prefill if o.store != "recompute"
+            })
+            for age in self.ages[w]
+        ]  # fmt: skip
+        self.kv_bytes = lookup(instance["parked"], ["t", "workload"], "kv_bytes")
+        self.idle_hbm = lookup(instance["idle_hbm"], ["sku"], "bytes")
+        self.instances = sorted({(site, p.card, p.t) for p, site in self.serve if p.lpx_rack_s})
+        self.serve_by_bucket = group(self.serve, lambda x: (x[0].t, x[0].workload, x[0].bucket))
+        self.serve_by_site_bucket = group(self.serve, lambda x: (x[0].t, x[1], x[0].workload, x[0].bucket))
+        self.serve_by_pool = group(self.serve, lambda x: (x[1], x[0].sku, x[0].t))
+        self.prefill_by_site_bucket = group(self.prefill, lambda x: (x[0].t, x[1], x[0].workload, x[0].bucket))
+        self.prefill_by_pool = group(self.prefill, lambda x: (x[1], x[0].sku, x[0].t))
+        self.reads = group((x for x in self.prefill if x[0].store != "recompute"), lambda x: (x[0].t, x[1], x[0].store))
+        self.kept_by_store = group(self.kept, lambda k: (k[0], k[1], k[4]))
+
+    def delivered(self, site: str, sku: str, t: int) -> list[tuple[str, str, int]]:
+        """Orders that have been delivered by quarter ``t``."""
+        lead = int(self.sku[sku].lead_quarters)
+        return [
+            (site, sku, o) for o in range(int(self.sku[sku].first_order_t), t - lead + 1) if o in self._order_set(site, sku)
+        ]
+
+    def _order_set(self, site: str, sku: str) -> set[int]:
+        if not hasattr(self, "_order_sets"):
+            self._order_sets: dict[tuple[str, str], set[int]] = defaultdict(set)
+            for s, k, t in self.orders:
+                self._order_sets[s, k].add(t)
+        return self._order_sets[site, sku]
+
+    def residual(self, paid_usd: float, sku: str, age_quarters: int) -> float:
+        """USD that a unit would sell for at an age: straight line to zero over its life, times a haircut."""
+        row = self.sku[sku]
+        return paid_usd * max(0.0, 1.0 - age_quarters / row.life_quarters) * row.haircut

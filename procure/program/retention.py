@@ -1,0 +1,111 @@
+"""Family 7: caches kept between the requests of a session, in bytes, and the hits they give. No moves between stores."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyomo.environ as pyo
+
+from procure.program.compute import add_work
+from procure.program.index import BYTES_PER_UNIT, Index, group
+from procure.program.linear import Terms
+
+
+def kept_at_most_served(m: Any, index: Index) -> None:
+    """What is parked at first was just served: Σ_g kept[1,g] ≤ Σ serve.
+
+        Σ_g R[t,w]·kept[t,s,w,0,g] ≤ Σ_{b,p} rate·serve[p,s]
+
+    Shares of the workload's rate.
+    """
+    stores = group((k for k in index.kept if k[3] == 0), lambda k: k[:3])
+    serving = group(index.serve, lambda x: (x[0].t, x[1], x[0].workload))
+
+    def rule(m: Any, t: int, site: str, workload: str) -> Any:
+        row = Terms()
+        row.extend(1.0, (m.kept[k] for k in stores[t, site, workload]))
+        total = index.load_rate[t, workload]
+        for p, s in serving.get((t, site, workload), []):
+            row.add(-p.rate / total, m.serve[p.point, s])
+        return row.at_most(0.0)
+
+    m.kept_at_most_served = pyo.Constraint(sorted(stores), rule=rule)
+
+
+def kept_only_falls(m: Any, index: Index) -> None:
+    """A cohort only shrinks with age: kept[i,g] ≤ kept[i−1,g]. Shares of the workload's rate."""
+
+    def rule(m: Any, t: int, site: str, workload: str, interval: int, store: str) -> Any:
+        row = Terms()
+        row.add(1.0, m.kept[t, site, workload, interval, store])
+        row.add(-1.0, m.kept[t, site, workload, interval - 1, store])
+        return row.at_most(0.0)
+
+    m.kept_only_falls = pyo.Constraint([k for k in index.kept if k[3] > 0], rule=rule)
+
+
+def hits_from_kept(m: Any, index: Index) -> None:
+    """Reuse from a store is at most what returns while its copy is kept and reached.
+
+        Σ_{b,o from g} rate·prefill[o,s] ≤ Σ_i r_i·α_g·R[t,w]·kept[t,s,w,i,g]
+
+    Shares of the workload's rate; r_i is the share returning in interval i, α_g the chance to reach the copy.
+    """
+    reading = group(index.prefill, lambda x: (x[0].t, x[1], x[0].workload, x[0].store))
+    keys = sorted({(t, s, w, g) for t, s, w, _, g in index.kept})
+
+    def rule(m: Any, t: int, site: str, workload: str, store: str) -> Any:
+        row = Terms()
+        total = index.load_rate[t, workload]
+        for o, s in reading[t, site, workload, store]:
+            row.add(o.rate / total, m.prefill[o.option, s])
+        alpha = index.return_share[store]
+        for age in index.ages[workload]:
+            row.add(-alpha * age.return_share, m.kept[t, site, workload, age.interval, store])
+        return row.at_most(0.0)
+
+    m.hits_from_kept = pyo.Constraint(keys, rule=rule)
+
+
+def parked_seconds(index: Index, workload: str, interval: int, store: str) -> float:
+    """Seconds that a cohort occupies a store in an age interval: ∫ (1 − α_g·R(a)) da over the interval.
+
+    A copy whose reader went elsewhere stays until it ages out.
+    """
+    age = index.ages[workload][interval]
+    return age.seconds * (1.0 - index.return_share[store] * age.mean_returned)
+
+
+def parked_within_store(m: Any, index: Index) -> None:
+    """Parked bytes fit the bytes owned.
+
+        Σ_{w,i} β[t,w]·K_i·R[t,w]·kept[t,s,w,i,g] ≤ Σ_k bytes[g,k]·own[s,k,t]
+        for HBM:                                 ≤ Σ_p free_hbm·rate·rack_s·serve[p,s] + idle_hbm·(present·(own − reserved) − work)
+
+    TB. β is the mean bytes of a parked sequence, K_i the seconds of :func:`parked_seconds`.
+    """
+
+    def rule(m: Any, t: int, site: str, store: str) -> Any:
+        row = Terms()
+        for key in index.kept_by_store[t, site, store]:
+            _, _, w, interval, _ = key
+            rate = index.load_rate[t, w]
+            row.add(index.kv_bytes[t, w] * parked_seconds(index, w, interval, store) * rate / BYTES_PER_UNIT, m.kept[key])
+        limit = 0.0
+        for unit in index.store_units[store]:
+            pool = (site, unit.sku, t)
+            if pool not in index.in_stock:
+                continue
+            if index.tier[store] != "hbm":
+                row.add(-unit.bytes / BYTES_PER_UNIT, m.own[pool])
+                continue
+            idle = index.idle_hbm[unit.sku] / BYTES_PER_UNIT
+            for p, s in index.serve_by_pool.get(pool, []):
+                row.add(-p.free_hbm_bytes / BYTES_PER_UNIT * p.rate * p.rack_s, m.serve[p.point, s])
+            add_work(m, index, row, pool, idle)
+            present = index.sku[unit.sku].present_share
+            row.add(-idle * present, m.own[pool])
+            limit -= idle * present * index.reserved.get((t, site, unit.sku), 0.0)
+        return row.at_most(limit)
+
+    m.parked_within_store = pyo.Constraint(sorted(index.kept_by_store), rule=rule)

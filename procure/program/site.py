@@ -1,0 +1,53 @@
+"""Family 11: power, positions, area, liquid cooling and ports of a site."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyomo.environ as pyo
+
+from procure.program.index import Index, group, lookup
+from procure.program.linear import Terms
+
+SCALE = {"power_kw": 1e3, "liquid_kw": 1e3, "area_m2": 1e2, "positions": 1.0, "ports": 1e3}
+"""Rows are in MW, hundreds of square metres, positions and thousands of ports."""
+
+
+def site_limit(m: Any, index: Index) -> None:
+    """What stands at a site takes no more of a resource than is built and expanded.
+
+        Σ_k use[s,k,r]·own[s,k,t] ≤ limit[s,r,t] + Σ_{o ≤ t − lead} adds[s,e,r]·expand[s,e,o]
+
+    One row for each site, resource and quarter with a stated limit. Use is of the unit and what it drags along;
+    power is at its maximum, with the PUE of the hall where the limit is facility power.
+    """
+    use = group(index.instance["resource_use"].itertuples(), lambda row: (row.site, row.resource))
+    adds = lookup(index.instance["expansion_adds"], ["site", "expansion", "resource"], "adds")
+    limits = lookup(index.instance["site_limits"], ["t", "site", "resource"], "limit")
+
+    def rule(m: Any, t: int, site: str, resource: str) -> Any:
+        row = Terms()
+        scale = SCALE[resource]
+        for unit in use.get((site, resource), []):
+            if (site, unit.sku, t) in index.in_stock:
+                row.add(unit.per_unit / scale, m.own[site, unit.sku, t])
+        for s, name, o in index.expansion_orders:
+            if s == site and o + int(index.expansion[s, name].lead_quarters) <= t:
+                row.add(-adds.get((s, name, resource), 0.0) / scale, m.expand[s, name, o])
+        if not row.variables:
+            return pyo.Constraint.Skip
+        return row.at_most(limits[t, site, resource] / scale)
+
+    m.site_limit = pyo.Constraint(sorted(limits), rule=rule)
+
+
+def expansions_at_most(m: Any, index: Index) -> None:
+    """An expansion is ordered at most as often as the site offers it: Σ_t expand[s,e,t] ≤ max_count[s,e]."""
+    orders = group(index.expansion_orders, lambda x: (x[0], x[1]))
+
+    def rule(m: Any, site: str, name: str) -> Any:
+        row = Terms()
+        row.extend(1.0, (m.expand[o] for o in orders[site, name]))
+        return row.at_most(index.expansion[site, name].max_count)
+
+    m.expansions_at_most = pyo.Constraint(sorted(orders), rule=rule)

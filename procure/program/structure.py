@@ -1,0 +1,131 @@
+"""Family 12: what only exists inside, beside or in multiples of something else."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyomo.environ as pyo
+
+from procure.program.index import Index, group
+from procure.program.linear import Terms
+
+
+def kits_within_hosts(m: Any, index: Index) -> None:
+    """A kit fills all drive bays of one host and leaves with it: own[s,kit,t] ≤ own[s,host,t]. Units."""
+    keys = [k for k in index.stock if index.sku[k[1]].kind == "ssd_kit"]
+
+    def rule(m: Any, site: str, sku: str, t: int) -> Any:
+        row = Terms()
+        row.add(1.0, m.own[site, sku, t])
+        host = (site, index.sku[sku].host, t)
+        if host in index.in_stock:
+            row.add(-1.0, m.own[host])
+        return row.at_most(0.0)
+
+    m.kits_within_hosts = pyo.Constraint(keys, rule=rule)
+
+
+def enclosures_in_racks(m: Any, index: Index) -> None:
+    """A CMX rack holds 1 to 16 enclosures: own[rack] ≤ own[enclosure] ≤ 16·own[rack]. Units."""
+    racks = [k for k in index.stock if index.sku[k[1]].kind == "cmx_rack"]
+    enclosures = group((k for k in index.stock if index.sku[k[1]].kind == "cmx_enclosure"), lambda k: (k[0], k[2]))
+    keys = sorted({(s, t) for s, _, t in racks} | set(enclosures))
+    by_site = group(racks, lambda k: (k[0], k[2]))
+    places = index.instance.settings["enclosures_per_cmx_rack"]
+
+    def row_of(m: Any, site: str, t: int, per_enclosure: float, per_rack: float) -> Any:
+        row = Terms()
+        row.extend(per_enclosure, (m.own[k] for k in enclosures.get((site, t), [])))
+        row.extend(per_rack, (m.own[k] for k in by_site.get((site, t), [])))
+        return row.at_most(0.0)
+
+    m.enclosures_in_racks = pyo.Constraint(keys, rule=lambda m, s, t: row_of(m, s, t, 1.0, -places))
+    m.no_empty_cmx_rack = pyo.Constraint(keys, rule=lambda m, s, t: row_of(m, s, t, -1.0, 1.0))
+
+
+def places_in_pods(m: Any, index: Index) -> None:
+    """Racks of a pod fit its places: Σ own[s,k,t] ≤ places·pods[s,t], for NVL72, LPX and CMX racks. Units."""
+    kinds = {
+        "nvl72_per_pod": lambda sku: sku.pod_slots,
+        "lpx_per_pod": lambda sku: sku.kind == "lpx",
+        "cmx_racks_per_pod": lambda sku: sku.kind == "cmx_rack",
+    }
+
+    def rule(m: Any, site: str, t: int, places: str) -> Any:
+        row = Terms()
+        row.extend(1.0, (m.own[k] for k in index.stock if k[0] == site and k[2] == t and kinds[places](index.sku[k[1]])))
+        if not row.variables:
+            return pyo.Constraint.Skip
+        row.add(-getattr(index.pods_at[site], places), m.pods[site, t])
+        return row.at_most(0.0)
+
+    m.places_in_pods = pyo.Constraint(index.sites, index.t, list(kinds), rule=rule)
+
+
+def pods_stay(m: Any, index: Index) -> None:
+    """A pod once opened stays: pods[s,t−1] ≤ pods[s,t]."""
+
+    def rule(m: Any, site: str, t: int) -> Any:
+        row = Terms()
+        row.add(1.0, m.pods[site, t - 1])
+        row.add(-1.0, m.pods[site, t])
+        return row.at_most(0.0)
+
+    m.pods_stay = pyo.Constraint(index.sites, [t for t in index.t if t > 0], rule=rule)
+
+
+def supply_cap(m: Any, index: Index) -> None:
+    """All sites together order at most what the supplier sells in a quarter: Σ_s buy[s,k,t] ≤ supply[k]. Units."""
+    orders = group(index.orders, lambda o: (o[1], o[2]))
+    keys = [(k, t) for k, t in sorted(orders) if index.sku[k].supply_per_quarter < float("inf")]
+
+    def rule(m: Any, sku: str, t: int) -> Any:
+        row = Terms()
+        row.extend(1.0, (m.buy[o] for o in orders[sku, t]))
+        return row.at_most(index.sku[sku].supply_per_quarter)
+
+    m.supply_cap = pyo.Constraint(keys, rule=rule)
+
+
+def minimum_order(m: Any, index: Index) -> None:
+    """An order is nothing or at least the minimum: min·ordered ≤ buy ≤ most·ordered. Units.
+
+    ``most`` is the supply cap, or without one what the largest stated site limit could hold.
+    """
+    most = {key: order_bound(index, *key) for key in {(o[0], o[1]) for o in m.ordered}}
+
+    def low(m: Any, site: str, sku: str, t: int) -> Any:
+        row = Terms()
+        row.add(index.sku[sku].min_order, m.ordered[site, sku, t])
+        row.add(-1.0, m.buy[site, sku, t])
+        return row.at_most(0.0)
+
+    def high(m: Any, site: str, sku: str, t: int) -> Any:
+        row = Terms()
+        row.add(1.0, m.buy[site, sku, t])
+        row.add(-most[site, sku], m.ordered[site, sku, t])
+        return row.at_most(0.0)
+
+    m.minimum_order = pyo.Constraint(list(m.ordered), rule=low)
+    m.order_placed = pyo.Constraint(list(m.ordered), rule=high)
+
+
+def order_bound(index: Index, site: str, sku: str) -> float:
+    """Units that one order of a SKU could be at most, from the supply cap and the site's limits with all expansions."""
+    bound = float(index.sku[sku].supply_per_quarter)
+    adds = group(index.instance["expansion_adds"].itertuples(), lambda row: (row.site, row.resource))
+    use = {
+        row.resource: row.per_unit
+        for row in index.instance["resource_use"].itertuples()
+        if row.site == site and row.sku == sku
+    }
+    limits = index.instance["site_limits"]
+    for resource, rows in limits[limits["site"] == site].groupby("resource"):
+        if use.get(str(resource), 0.0) > 0:
+            grown = sum(a.adds * index.expansion[site, a.expansion].max_count for a in adds.get((site, resource), []))
+            bound = min(bound, (rows["limit"].max() + grown) / use[str(resource)])
+    if index.sku[sku].pod_slots:
+        bound = min(bound, index.pods_at[site].pods_max * index.pods_at[site].nvl72_per_pod)
+    if bound == float("inf"):
+        raise ValueError(f"no limit bounds an order of {sku} at {site}; state a supply cap or a site limit")
+    return float(int(bound))

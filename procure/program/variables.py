@@ -1,0 +1,53 @@
+"""The decisions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyomo.environ as pyo
+
+from procure.program.index import Index
+
+
+def add_variables(m: Any, index: Index) -> None:
+    """Declare every decision of the program.
+
+    Integer, in units:
+        buy[site, sku, t] ordered; retire[group, t] sold at the start of t; pods[site, t] opened;
+        copies[site, card, t] LPX copies of a card; expand[site, expansion, t] ordered;
+        ordered[site, sku, t] 0 or 1, for SKUs with a minimum order.
+    Continuous:
+        own[site, sku, t] units owned (integer by the fleet balance);
+        serve[point, site] and prefill[option, site] shares of the rate of their bucket;
+        kept[t, site, workload, interval, store] share of the workload's rate whose cache stays through the interval;
+        short[t, workload] share unserved; quarter_short[t] weighted shortfall of a planned quarter, as a share of the
+        weighted demand of all planned quarters; carry[t] budget carried into t + 1, M USD.
+    """
+    m.buy = pyo.Var(index.orders, domain=pyo.NonNegativeIntegers)
+    m.ordered = pyo.Var([o for o in index.orders if index.sku[o[1]].min_order > 1], domain=pyo.Binary)
+    m.retire = pyo.Var(
+        index.retirable,
+        domain=pyo.NonNegativeIntegers,
+        bounds=lambda m, group, t: (0, int(index.fixed[group].count)),
+    )
+    m.pods = pyo.Var(
+        index.sites,
+        index.t,
+        domain=pyo.NonNegativeIntegers,
+        bounds=lambda m, site, t: (0, int(index.pods_at[site].pods_max)),
+    )
+    m.copies = pyo.Var(index.instances, domain=pyo.NonNegativeIntegers)
+    m.expand = pyo.Var(
+        index.expansion_orders,
+        domain=pyo.NonNegativeIntegers,
+        bounds=lambda m, site, name, t: (0, int(index.expansion[site, name].max_count)),
+    )
+    m.own = pyo.Var(index.stock, domain=pyo.NonNegativeReals)
+    m.serve = pyo.Var([(p.point, site) for p, site in index.serve], domain=pyo.NonNegativeReals)
+    m.prefill = pyo.Var([(o.option, site) for o, site in index.prefill], domain=pyo.NonNegativeReals)
+    m.kept = pyo.Var(index.kept, domain=pyo.NonNegativeReals)
+    m.short = pyo.Var(index.loads, bounds=(0, 1))
+    m.quarter_short = pyo.Var(index.planned, domain=pyo.NonNegativeReals)
+    m.carry = pyo.Var(index.t, domain=pyo.NonNegativeReals)
+    m.linking = [m.own, m.quarter_short, m.carry]
+    """Continuous variables that tie quarters together; given these and the integers, quarters are independent."""
