@@ -1,0 +1,184 @@
+"""The catalogue: SKUs, prices by quarter and premises; packaged tables with a case's own rows on top."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from procure.catalogue.fact import Fact
+from procure.catalogue.overlay import Rows, lay_attach, lay_hardware, read_prices
+from procure.catalogue.sku import Sku, build
+from procure.catalogue.tables import (
+    Key,
+    missing,
+    packaged_facts,
+    packaged_premises,
+    resolve,
+    sku_names,
+    sku_values,
+)
+from procure.errors import Fault, InputError, nearest
+from procure.quarter import Quarter
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+FLASH_PATH = "flash-tlc"
+"""Price path of the flash share of a price."""
+
+
+@dataclass(frozen=True)
+class Catalogue:
+    """Facts by (SKU, attribute) and by (group, name), and the SKUs built from them."""
+
+    facts: dict[Key, Fact]
+    premises: dict[Key, Fact]
+    prices: dict[Key, float] = field(default_factory=dict)
+    """Prices that a case states for a SKU and a delivery quarter, USD; they win over level x path."""
+
+    @classmethod
+    def read(
+        cls,
+        overrides: pd.DataFrame | Rows | None = None,
+        *,
+        attach: pd.DataFrame | Rows | None = None,
+        prices: pd.DataFrame | Rows | None = None,
+    ) -> Catalogue:
+        """Read the packaged tables and lay a case's rows over them.
+
+        Args:
+            overrides: rows of a case's ``hardware`` table. A row replaces one attribute of one SKU, in the
+                catalogue's unit; a new SKU has a ``kind`` row and needs every attribute of its kind.
+            attach: rows of a case's ``attach`` table: sku, attach_kw, attach_positions, attach_usd, install_usd;
+                an empty cell keeps the catalogue's value.
+            prices: rows of a case's ``prices`` table: sku, quarter, price_usd.
+
+        Raises:
+            InputError: unknown SKU or attribute, another unit, a value outside its band, a missing attribute.
+        """
+        facts = packaged_facts()
+        faults = lay_hardware(facts, _records(overrides)) + lay_attach(facts, _records(attach))
+        quoted, wrong = read_prices(facts, _records(prices))
+        faults += wrong + missing(facts)
+        if faults:
+            raise InputError(faults)
+        return cls(facts, packaged_premises(), quoted)
+
+    @cached_property
+    def skus(self) -> dict[str, Sku]:
+        """Every SKU by name, in alphabetical order."""
+        return {name: build(name, sku_values(self.facts, name)) for name in sorted(sku_names(self.facts))}
+
+    def sku(self, name: str) -> Sku:
+        """The SKU of that name or alias.
+
+        Raises:
+            InputError: no SKU has that name; the nearest one is named.
+        """
+        known = resolve(name, self.skus)
+        if known is None:
+            raise InputError([Fault("catalogue", 0, "sku", name, "A SKU of the catalogue.", nearest(name, self.skus))])
+        return self.skus[known]
+
+    def fact(self, sku: str, attribute: str) -> Fact:
+        """The fact behind one attribute of a SKU, a price path or a class of `data/hardware`.
+
+        Raises:
+            InputError: there is no such row.
+        """
+        name = resolve(sku, {key[0] for key in self.facts}) or sku
+        if (name, attribute) in self.facts:
+            return self.facts[name, attribute]
+        kind = self.facts.get((name, "depreciation_class"))
+        if kind is not None and (str(kind.value), attribute) in self.facts:
+            return self.facts[str(kind.value), attribute]
+        known = [key[1] for key in self.facts if key[0] == name]
+        if not known:
+            known, attribute = sorted({key[0] for key in self.facts}), name
+        raise InputError(
+            [Fault("data/hardware", 0, sku, attribute, "A row of the catalogue.", nearest(attribute, known))]
+        )
+
+    def premise(self, group: str, name: str) -> Fact:
+        """One row of ``data/premises*.csv``.
+
+        Raises:
+            InputError: there is no such row.
+        """
+        if (group, name) in self.premises:
+            return self.premises[group, name]
+        known = [f"{g}/{n}" for g, n in self.premises]
+        text = f"{group}/{name}"
+        raise InputError([Fault("data/premises.csv", 0, "name", text, "A premise.", nearest(text, known))])
+
+    def price_usd(self, sku: str, quarter: str | Quarter) -> float:
+        """USD per unit delivered in that quarter: the case's own price if it states one, else level x path."""
+        return self.price_fact(sku, quarter).number
+
+    def price_fact(self, sku: str, quarter: str | Quarter) -> Fact:
+        """The price of a delivery quarter with its band; the note says when a path's last index is held."""
+        item, when = self.sku(sku), Quarter(quarter)
+        quoted = self.prices.get((item.name, str(when)))
+        if quoted is not None:
+            return Fact(quoted, "USD", None, None, "user", "the case's prices table", "", "")
+        level = self.fact(item.name, "price_usd")
+        parts = [(1 - item.price_flash_share, item.price_path), (item.price_flash_share, FLASH_PATH)]
+        index = [(share, *self.index(path, when)) for share, path in parts if share > 0]
+        base, low, high = (
+            number * sum(share * band[i] for share, band, _ in index)
+            for i, number in enumerate((level.number, _or(level.low, level.number), _or(level.high, level.number)))
+        )
+        notes = sorted({note for _, _, note in index if note})
+        return Fact(
+            base,
+            "USD",
+            low,
+            high,
+            level.kind,
+            level.source,
+            level.source_date,
+            " ".join([level.note, *notes]),
+        )
+
+    def index(self, path: str, quarter: Quarter) -> tuple[tuple[float, float, float], str]:
+        """Base, low and high of a price path in a quarter; and a note where the path does not reach it."""
+        points = self.paths.get(path)
+        if points is None:
+            fault = Fault(
+                "data/hardware",
+                0,
+                "price_path",
+                path,
+                "A path of price_paths.csv.",
+                nearest(path, self.paths),
+            )
+            raise InputError([fault])
+        first, last = min(points), max(points)
+        if quarter in points:
+            return points[quarter], ""
+        if quarter < first:
+            return points[first], f"Before the path begins in {first}: its first index is used."
+        return points[last], f"Beyond the path's end in {last}: its last index is held."
+
+    @cached_property
+    def paths(self) -> dict[str, dict[Quarter, tuple[float, float, float]]]:
+        """Price paths: index (base, low, high; 2026Q4 = 1) by delivery quarter."""
+        paths: dict[str, dict[Quarter, tuple[float, float, float]]] = {}
+        for (name, attribute), fact in self.facts.items():
+            if fact.unit == "index":
+                band = (fact.number, _or(fact.low, fact.number), _or(fact.high, fact.number))
+                paths.setdefault(name, {})[Quarter(attribute)] = band
+        return paths
+
+
+def _or(value: float | str | None, other: float) -> float:
+    return value if isinstance(value, float) else other
+
+
+def _records(table: Any) -> Rows:
+    """Rows of a pandas table or of an iterable of mappings; nothing for None."""
+    if table is None:
+        return []
+    rows: Rows = table.to_dict("records") if hasattr(table, "to_dict") else table
+    return rows

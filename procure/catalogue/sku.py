@@ -1,0 +1,134 @@
+"""What can be bought: one record per SKU, in base units."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Any
+
+SKU_KINDS = ("gpu", "lpx", "cmx_rack", "cmx_enclosure", "ssd_kit")
+"""What an SKU is; decides which attributes it must have."""
+
+
+@dataclass(frozen=True)
+class Sku:
+    """One thing that can be bought. Base units, FLOP/s dense; what a kind does not have is 0."""
+
+    name: str
+    kind: str
+    depreciation_class: str
+    host: str = ""
+    """For an SSD kit: the GPU SKU whose bays it fills."""
+
+    gpus: int = 0
+    hbm_bytes_per_gpu: float = 0.0
+    hbm_bytes_per_s_per_gpu: float = 0.0
+    fp4_flops_per_gpu: float = 0.0
+    fp8_flops_per_gpu: float = 0.0
+    bf16_flops_per_gpu: float = 0.0
+    scale_up_bytes_per_s_per_gpu: float = 0.0
+    """One way, to the GPUs of the same domain."""
+    scale_up_domain_gpus: int = 0
+    scale_out_bytes_per_s_per_gpu: float = 0.0
+    """One way, to other racks."""
+
+    dram_kv_bytes: float = 0.0
+    """Host memory of one unit that KV caches may use: dram_bytes x dram_usable_share_kv."""
+    dram_bytes_per_s: float = 0.0
+    """Host memory to GPUs, per unit and direction."""
+
+    store_bytes: float = 0.0
+    store_read_bytes_per_s: float = 0.0
+    store_write_bytes_per_s: float = 0.0
+    endurance_dwpd: float = 0.0
+    """Drive writes per day: mean bytes written per day <= this x store_bytes."""
+    ssd_included_bytes: float = 0.0
+    """Drives inside a GPU unit's price; they fill bays, so a kit of the same size goes only into the rest."""
+    cmx_read_bytes_per_s: float = 0.0
+    """How fast one unit can read from CMX; 0 where CMX is not supported."""
+
+    sram_bytes: float = 0.0
+    fp8_flops_per_rack: float = 0.0
+
+    power_kw: float = 0.0
+    power_typical_kw: float = 0.0
+    power_idle_kw: float = 0.0
+    positions: float = 0.0
+    area_m2: float = 0.0
+    footprint_m2: float = 0.0
+    """Area that carries the weight: floor loading is weight_kg / footprint_m2."""
+    weight_kg: float = 0.0
+    liquid_kw: float = 0.0
+    ports: float = 0.0
+
+    attach_kw: float = 0.0
+    """Network and cooling gear that one unit needs outside itself; at typical and maximum load alike."""
+    attach_positions: float = 0.0
+    attach_usd: float = 0.0
+    install_usd: float = 0.0
+
+    price_usd: float = 0.0
+    """2026Q4 level; `Catalogue.price_usd` gives the price of a delivery quarter."""
+    price_flash_share: float = 0.0
+    """Share of the price that follows the flash path; the rest follows `price_path`."""
+    price_path: str = ""
+    lead_quarters: float = 0.0
+    """From order to delivery; whoever plans rounds it up to whole quarters."""
+    available_from: str = ""
+    """First quarter of delivery."""
+    last_order: str = ""
+    """Last quarter in which it can be ordered; empty where no end is known."""
+    life_years: float = 0.0
+    haircut: float = 0.0
+    support_per_year: float = 0.0
+    """Fraction of the price paid."""
+    min_order: int = 1
+    supply_per_quarter: float = float("inf")
+    milestone_order: float = 0.0
+    milestone_delivery: float = 0.0
+    milestone_acceptance: float = 0.0
+
+
+INTEGER_FIELDS = ("gpus", "scale_up_domain_gpus", "min_order")
+FIELDS = tuple(field.name for field in fields(Sku) if field.name != "name")
+
+_EVERY = {
+    "kind", "depreciation_class", "power_kw", "power_typical_kw", "power_idle_kw", "positions", "area_m2",
+    "footprint_m2", "weight_kg", "liquid_kw", "ports", "attach_kw", "attach_positions", "attach_usd",
+    "install_usd", "price_usd", "price_path", "lead_quarters", "available_from", "last_order", "life_years", "haircut",
+    "support_per_year", "min_order", "supply_per_quarter", "milestone_order", "milestone_delivery",
+    "milestone_acceptance",
+}  # fmt: skip
+_STORE = {"store_bytes", "store_read_bytes_per_s", "store_write_bytes_per_s", "endurance_dwpd"}
+REQUIRED: dict[str, set[str]] = {
+    "gpu": _EVERY
+    | {
+        "gpus", "hbm_bytes_per_gpu", "hbm_bytes_per_s_per_gpu", "fp4_flops_per_gpu", "fp8_flops_per_gpu",
+        "bf16_flops_per_gpu", "scale_up_bytes_per_s_per_gpu", "scale_up_domain_gpus",
+        "scale_out_bytes_per_s_per_gpu", "dram_bytes", "dram_usable_share_kv", "dram_bytes_per_s",
+        "ssd_included_bytes", "cmx_read_bytes_per_s",
+    },
+    "lpx": _EVERY | {"sram_bytes", "fp8_flops_per_rack"},
+    "cmx_rack": _EVERY,
+    "cmx_enclosure": _EVERY | _STORE,
+    "ssd_kit": _EVERY | _STORE | {"host"},
+}  # fmt: skip
+"""Attributes that a SKU of each kind must have: a missing one is a fault, never a silent zero."""
+
+
+INFORMATIVE = {
+    "dram_kv_bytes": "State dram_bytes and dram_usable_share_kv.",
+    "cdu_usd": "Add it to attach_usd in the attach table.",
+    "lpus": "",
+    "drives": "State store_bytes.",
+    **{f"market_value_age_{age:02d}q": "State life_years and haircut." for age in range(0, 28, 4)},
+}
+"""Attributes that a case cannot replace because no plan reads them, and what to state instead."""
+
+
+def build(name: str, values: dict[str, Any]) -> Sku:
+    """The record of one SKU from its attribute values; attributes that are not fields of `Sku` stay facts."""
+    if "dram_bytes" in values:
+        values = {**values, "dram_kv_bytes": values["dram_bytes"] * values["dram_usable_share_kv"]}
+    known = {attribute: value for attribute, value in values.items() if attribute in FIELDS}
+    known.update({attribute: round(known[attribute]) for attribute in INTEGER_FIELDS if attribute in known})
+    return Sku(name=name, **known)

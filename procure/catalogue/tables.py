@@ -1,0 +1,89 @@
+"""Reading the packaged tables of facts: hardware, classes, price paths, premises and aliases."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import cache
+
+from procure.catalogue.fact import Fact, parse, read_rows
+from procure.catalogue.paths import packaged_path
+from procure.catalogue.sku import REQUIRED
+from procure.errors import Fault, InputError
+
+Key = tuple[str, str]
+
+
+@cache
+def aliases() -> dict[str, str]:
+    """Other names of SKUs, in lower case with hyphens."""
+    return {row["alias"]: row["sku"] for _, row in read_rows(packaged_path("data/hardware/aliases.csv"))}
+
+
+def resolve(name: str, known: Iterable[str]) -> str | None:
+    """The known name that is meant; case, spaces and underscores do not matter; aliases are understood."""
+    plain = "-".join(str(name).strip().lower().replace("_", "-").split())
+    names = set(known)
+    for candidate in (str(name).strip(), plain, aliases().get(plain)):
+        if candidate in names:
+            return candidate
+    return None
+
+
+def packaged_facts() -> dict[Key, Fact]:
+    """Facts of ``data/hardware`` by (SKU, class or path; attribute)."""
+    folder = packaged_path("data/hardware")
+    return _read([path.name for path in sorted(folder.glob("*.csv")) if path.name != "aliases.csv"], "hardware")
+
+
+def packaged_premises() -> dict[Key, Fact]:
+    """Facts of every ``data/premises*.csv`` by (group, name)."""
+    return _read([path.name for path in sorted(packaged_path("data").glob("premises*.csv"))], "premises")
+
+
+def _read(names: list[str], what: str) -> dict[Key, Fact]:
+    folder, keys = ("data/hardware", ("sku", "attribute")) if what == "hardware" else ("data", ("group", "name"))
+    facts: dict[Key, Fact] = {}
+    faults: list[Fault] = []
+    for name in names:
+        for line, row in read_rows(packaged_path(f"{folder}/{name}")):
+            fact, wrong = parse(row, name, line)
+            faults += wrong
+            key = (row[keys[0]], row[keys[1]])
+            if key in facts:
+                faults.append(Fault(name, line, ", ".join(keys), ", ".join(key), "One row each."))
+            if fact is not None:
+                facts[key] = fact
+    if faults:
+        raise InputError(faults)
+    return facts
+
+
+def sku_names(facts: Mapping[Key, Fact]) -> set[str]:
+    """Names that a ``kind`` row makes a SKU."""
+    return {name for name, attribute in facts if attribute == "kind"}
+
+
+def sku_values(facts: Mapping[Key, Fact], name: str) -> dict[str, float | str]:
+    """Attribute values of one SKU: its depreciation class's, and its own over them."""
+    own = {attribute: fact.value for (sku, attribute), fact in facts.items() if sku == name}
+    group = own.get("depreciation_class")
+    shared = {attribute: fact.value for (sku, attribute), fact in facts.items() if sku == group}
+    return {**shared, **own}
+
+
+def missing(facts: Mapping[Key, Fact]) -> list[Fault]:
+    """What SKUs lack, hosts that do not exist, and milestones that do not sum to 1."""
+    faults: list[Fault] = []
+    names = sku_names(facts)
+    for name in sorted(names):
+        values = sku_values(facts, name)
+        kind = str(values["kind"])
+        for attribute in sorted(REQUIRED.get(kind, set()) - set(values)):
+            faults.append(Fault("hardware", 0, attribute, "", f"{name} is a {kind} and needs this attribute."))
+        if kind == "ssd_kit" and values.get("host") not in names:
+            faults.append(Fault("hardware", 0, "host", str(values.get("host", "")), f"The SKU that {name} goes into."))
+        shares = [float(values.get(f"milestone_{step}", 0)) for step in ("order", "delivery", "acceptance")]
+        if abs(sum(shares) - 1) > 1e-9:
+            expected = "The milestones of order, delivery and acceptance sum to 1."
+            faults.append(Fault("hardware", 0, "milestone_*", f"{name}: {sum(shares):g}", expected))
+    return faults
