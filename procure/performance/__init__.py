@@ -1,0 +1,17 @@
+"""Throughput against TPS/User for every pool: decode operating points, prefill cost and time, with their evidence."""
+
+from procure.performance.lpx import lpx_racks_per_copy
+from procure.performance.points import (
+    decode_points,
+    idle_hbm_bytes_per_gpu,
+    prefill_gpu_seconds,
+    prefill_latency_s,
+)
+
+__all__ = [
+    "decode_points",
+    "idle_hbm_bytes_per_gpu",
+    "lpx_racks_per_copy",
+    "prefill_gpu_seconds",
+    "prefill_latency_s",
+]

@@ -1,0 +1,101 @@
+"""VR NVL72 with LPX: attention and caches stay on the GPUs, FFN and experts move to LPX SRAM.
+
+No measured curve of this pair is public. The physics below is a guess with ideal overlap and is clearly too fast, so
+throughput is multiplied by one ``scale`` (``[lpx]`` of ``physics.toml``), found so that DeepSeek-R1 at 8k/1k gives the
+vendor's multiple of VR NVL72 alone per MW at 400 TPS/User. Every point made here is labelled ``vendor claim``.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from procure.performance.physics import Physics, premises
+from procure.performance.step import Layout, Streams, cache_shares, layer_latency_s
+from procure.performance.work import Work, attention_peak_flops, peak_flops
+
+if TYPE_CHECKING:
+    from procure.catalogue import Sku
+    from procure.sizing import Card
+
+
+def lpx_premise(name: str) -> float:
+    """Value of one of the ``[lpx]`` entries of ``physics.toml``."""
+    return float(premises()["lpx"][name]["value"])
+
+
+def ffn_parameters(card: Card) -> float:
+    """Parameters that move to LPX: routed experts and shared or dense FFN."""
+    return float(card.params.experts + card.params.shared_ffn)
+
+
+def lpx_racks_per_copy(card: Card, lpx: Sku) -> int:
+    """Whole LPX racks that hold one FP8 copy of a card's FFN.
+
+    ``ceil(FFN parameters x 1 B / (SRAM per rack x fill))``.
+    """
+    return math.ceil(ffn_parameters(card) / (lpx.sram_bytes * lpx_premise("racks_fill")))
+
+
+def attention_resident_bytes_per_gpu(work: Work, layout: Layout) -> np.ndarray:
+    """Weight bytes that stay on each GPU: attention, embedding and head."""
+    kept = work.attention.stored_bytes + work.head.stored_bytes + work.embedding_bytes
+    return kept / np.where(layout.data_parallel, 1.0, layout.gpus)
+
+
+def paired_terms(
+    pool: Sku,
+    physics: Physics,
+    work: Work,
+    layout: Layout,
+    streams: Streams,
+    batch: np.ndarray,
+    ffn_s_per_token: float,
+) -> dict[str, np.ndarray]:
+    """Seconds of each term of a step with the FFN on LPX.
+
+    ``network`` is the activation link (FP8 out, BF16 back, over the GPUs' NICs), ``latency`` holds the GPUs' share of
+    the layer latency, two transfers and the LPX pipeline, ``lpx`` the FFN's arithmetic.
+    """
+    gpus, spread = layout.gpus, layout.data_parallel
+    draft = streams.draft
+    tokens = batch * (1.0 + draft)
+    hbm = pool.hbm_bytes_per_s_per_gpu
+    extra_layers = 1.0 + draft / work.layers
+    read = work.attention.stored_bytes * extra_layers + work.head.stored_bytes * (1.0 + draft)
+    gemm = sum(part.flops_per_token / peak_flops(pool, part.encoding) for part in (work.attention, work.head))
+    crossing = work.layers * tokens * work.hidden * 3.0 / gpus
+    layer_s = (
+        lpx_premise("gpu_latency_share") * layer_latency_s(pool, physics, gpus)
+        + 2.0 * lpx_premise("transfer_s")
+        + lpx_premise("layer_s")
+    )
+    return {
+        "weights": read / np.where(spread, 1.0, gpus) / (hbm * physics.weight_efficiency),
+        "gemm": gemm * extra_layers * tokens / gpus / physics.gemm_efficiency,
+        "kv": streams.loaded_bytes * batch / cache_shares(work, layout) / (hbm * physics.kv_efficiency),
+        "attention": streams.attention_flops
+        * tokens
+        / gpus
+        / (attention_peak_flops(pool, streams.kv_format) * physics.attention_efficiency),
+        "network": crossing * extra_layers / (pool.scale_out_bytes_per_s_per_gpu * lpx_premise("link_efficiency")),
+        "latency": (work.layers + draft) * layer_s + 0.0 * tokens,
+        "lpx": ffn_s_per_token * tokens * extra_layers,
+    }
+
+
+def ffn_seconds_per_token(work: Work, lpx: Sku, racks: int) -> float:
+    """Seconds that one LPX copy of so many racks computes for one token."""
+    flops = work.experts.flops_per_token + work.ffn.flops_per_token
+    return flops / (racks * lpx.fp8_flops_per_rack * lpx_premise("flops_efficiency"))
+
+
+def rack_seconds_per_token(work: Work, lpx: Sku, racks: int, verified_per_token: np.ndarray) -> np.ndarray:
+    """LPX rack-seconds behind one output token, before the scale.
+
+    Replicas share a copy until its FFN is busy for ``busy_share`` of a step, so a token takes its arithmetic divided
+    by that share, on all racks of the copy. ``verified_per_token`` is tokens verified for each token that comes out.
+    """
+    return ffn_seconds_per_token(work, lpx, racks) * racks * verified_per_token / lpx_premise("busy_share")

@@ -1,0 +1,172 @@
+"""The seam of this folder: what a deployment does at given lengths and speeds."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from procure.performance.decode import Deployment, Lengths, solve
+from procure.performance.layouts import usable_hbm_bytes
+from procure.performance.physics import premises
+from procure.performance.prefill import prefill_terms, prefill_wall_s
+from procure.performance.work import work_of
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from procure.catalogue import Sku
+    from procure.sizing import Card
+
+COLUMNS = (
+    "element",
+    "gpus_per_replica",
+    "parallelism",
+    "batch_per_replica",
+    "streams_per_gpu",
+    "tps_user",
+    "step_s",
+    "tokens_per_s_per_gpu",
+    "free_hbm_bytes_per_gpu",
+    "lpx_rack_s_per_token",
+    "binding",
+    "evidence",
+    "source",
+    "source_date",
+    "low",
+    "high",
+)
+LARGEST_CHUNK = 256
+"""Elements worked on together: few enough that their arrays stay in the processor's cache."""
+
+
+def decode_points(
+    pool: Sku,
+    card: Card,
+    *,
+    weight_precision: str,
+    kv_format: str,
+    context_mean: ArrayLike,
+    context_upper: ArrayLike,
+    tps_user: ArrayLike,
+    vintage: str,
+    lpx: Sku | None = None,
+) -> pd.DataFrame:
+    """Efficient decode operating points of a pool that serves a card.
+
+    For each element the layout, draft length and batch with the highest throughput that meets TPS/User, and up to
+    three smaller batches that leave more HBM free for parked caches at no less than 75, 50 and 25% of it.
+
+    Args:
+        pool: GPU hardware.
+        card: the LLM.
+        weight_precision: format of the weights.
+        kv_format: format of the caches.
+        context_mean: mean context of running streams, tokens; sizes batch, HBM and step.
+        context_upper: longest context, tokens; one such stream must fit.
+        tps_user: TPS/User that the median stream must reach.
+        vintage: software vintage, ``none``, ``base`` or ``fast``.
+        lpx: LPX hardware that takes the FFN; None for GPUs alone.
+
+    Returns:
+        zero or more rows per element, best throughput first. ``element`` is the position in the arrays,
+        ``tps_user`` the speed reached (above the asked one where HBM ends the batch), ``batch_per_replica`` the mean
+        number of running streams (not whole), ``free_hbm_bytes_per_gpu`` what weights and running streams leave,
+        ``lpx_rack_s_per_token`` LPX rack-seconds behind one output token, ``binding`` the longest term of the step or
+        ``hbm capacity``, ``low`` and ``high`` factors on throughput.
+
+    Raises:
+        InputError: an unknown vintage or format.
+        ValueError: arrays of unequal length or a length or speed that is not positive.
+    """
+    arrays = [np.atleast_1d(np.asarray(array, dtype=float)) for array in (context_mean, context_upper, tps_user)]
+    asked = np.stack(np.broadcast_arrays(*arrays))
+    if asked.ndim != 2 or not np.all(asked > 0):
+        raise ValueError("context_mean, context_upper and tps_user must be flat, of equal length and positive")
+    unique, inverse = np.unique(asked, axis=1, return_inverse=True)
+    deployment = Deployment(pool, card, weight_precision, kv_format, vintage, lpx)
+    parts = []
+    for start in range(0, unique.shape[1], LARGEST_CHUNK):
+        mean, upper, speed = unique[:, start : start + LARGEST_CHUNK]
+        part = solve(deployment, Lengths(mean, upper), speed)
+        part["element"] = part["element"] + start
+        parts.append(pd.DataFrame(part))
+    table = pd.concat(parts, ignore_index=True)
+    fit = premises()["fit"]
+    table["evidence"] = "vendor claim" if lpx else "physics"
+    table["source"] = premises()["lpx"]["source"] if lpx else fit["source"]
+    table["source_date"] = premises()["lpx"]["date"] if lpx else premises()["vintage"][vintage]["date"]
+    return _for_every_element(table, inverse.ravel())[list(COLUMNS)]
+
+
+def _for_every_element(table: pd.DataFrame, inverse: np.ndarray) -> pd.DataFrame:
+    """Repeat the points of each distinct element for every element that asks the same."""
+    counts = np.bincount(table["element"], minlength=inverse.max() + 1)
+    first = np.cumsum(counts) - counts
+    repeats = counts[inverse]
+    within = np.arange(repeats.sum()) - np.repeat(np.cumsum(repeats) - repeats, repeats)
+    rows = np.repeat(first[inverse], repeats) + within
+    whole = table.iloc[rows].reset_index(drop=True)
+    whole["element"] = np.repeat(np.arange(inverse.size), repeats)
+    return whole
+
+
+def prefill_gpu_seconds(
+    pool: Sku,
+    card: Card,
+    *,
+    weight_precision: str,
+    kv_format: str,
+    new_tokens: ArrayLike,
+    prefix_tokens: ArrayLike,
+    vintage: str,
+) -> np.ndarray:
+    """GPU-seconds to prefill ``new_tokens`` behind ``prefix_tokens`` whose cache is there already, for each request."""
+    terms = prefill_terms(
+        pool,
+        card,
+        weight_precision=weight_precision,
+        kv_format=kv_format,
+        new_tokens=np.asarray(new_tokens, dtype=float),
+        prefix_tokens=np.asarray(prefix_tokens, dtype=float),
+        vintage=vintage,
+    )
+    return np.sum(np.broadcast_arrays(*terms.values()), axis=0)
+
+
+def prefill_latency_s(
+    pool: Sku,
+    card: Card,
+    *,
+    weight_precision: str,
+    kv_format: str,
+    new_tokens: ArrayLike,
+    prefix_tokens: ArrayLike,
+    vintage: str,
+) -> np.ndarray:
+    """Wall seconds from arrival to the end of prefill on one prefill replica at its utilisation, queueing included.
+
+    Loading a reused cache into HBM and handing the cache to decode come on top.
+    """
+    work = prefill_gpu_seconds(
+        pool,
+        card,
+        weight_precision=weight_precision,
+        kv_format=kv_format,
+        new_tokens=new_tokens,
+        prefix_tokens=prefix_tokens,
+        vintage=vintage,
+    )
+    return prefill_wall_s(pool, card, work, weight_precision=weight_precision, vintage=vintage)
+
+
+def idle_hbm_bytes_per_gpu(pool: Sku, card: Card, weight_precision: str) -> float:
+    """HBM of one GPU for parked caches while no stream runs, with the weights resident.
+
+    The weights are spread over one scale-up domain, or over as many as they need.
+    """
+    weights = work_of(card, weight_precision).weight_bytes
+    usable = usable_hbm_bytes(pool)
+    domains = max(1.0, np.ceil(weights / (usable * pool.scale_up_domain_gpus)))
+    return float(usable - weights / (pool.scale_up_domain_gpus * domains))

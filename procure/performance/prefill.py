@@ -1,0 +1,89 @@
+"""Prefill: GPU-seconds of work, and wall seconds on one replica.
+
+    GPU-seconds = new tokens x sum(FLOPs per token / peak) / efficiency
+                + new tokens / chunk x weight bytes / (HBM rate x efficiency)
+                + attention FLOPs(new, prefix) / (attention peak x efficiency)
+                + bytes of the prefix's cache / (HBM rate x efficiency)
+
+The head runs once per request and is left out. Tokens of several requests are prefilled together in chunks,
+over which one read of the weights is spread. A reused prefix is not computed again, but new
+tokens attend to it and read it once.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from procure.performance.layouts import usable_hbm_bytes
+from procure.performance.physics import physics, premise
+from procure.performance.step import layer_latency_s
+from procure.performance.work import Work, attention_peak_flops, peak_flops, work_of
+
+if TYPE_CHECKING:
+    from procure.catalogue import Sku
+    from procure.sizing import Card
+
+
+def prefill_terms(
+    pool: Sku,
+    card: Card,
+    *,
+    weight_precision: str,
+    kv_format: str,
+    new_tokens: np.ndarray,
+    prefix_tokens: np.ndarray,
+    vintage: str,
+) -> dict[str, np.ndarray]:
+    """GPU-seconds of each term of one request's prefill: gemm, weights, attention, prefix.
+
+    Args:
+        pool: hardware that prefills.
+        card: the LLM.
+        weight_precision: format of the weights.
+        kv_format: format of the cache.
+        new_tokens: tokens computed, per request.
+        prefix_tokens: tokens before them whose cache is there already.
+        vintage: software vintage.
+    """
+    rules, work = physics(vintage, pool.name), work_of(card, weight_precision)
+    new = np.asarray(new_tokens, dtype=float)
+    prefix = np.asarray(prefix_tokens, dtype=float)
+    body = (work.experts, work.ffn, work.attention)
+    gemm = sum(part.flops_per_token / peak_flops(pool, part.encoding) for part in body)
+    body_bytes = work.weight_bytes - work.embedding_bytes - work.head.stored_bytes
+    hbm = pool.hbm_bytes_per_s_per_gpu
+    flops = np.asarray(card.prefill_attention_flops(new, prefix), dtype=float)
+    return {
+        "gemm": new * gemm / rules.prefill_efficiency,
+        "weights": new * body_bytes / (premise("prefill_chunk_tokens") * hbm * rules.weight_efficiency),
+        "attention": flops / (attention_peak_flops(pool, kv_format) * rules.prefill_attention_efficiency),
+        "prefix": np.asarray(card.stored_bytes(prefix, kv_format), dtype=float) / (hbm * rules.kv_efficiency),
+    }
+
+
+def prefill_group_gpus(pool: Sku, work: Work) -> int:
+    """GPUs of one prefill replica.
+
+    The smallest power of two that holds the weights times ``prefill_group_factor``, inside the scale-up domain
+    where the weights fit there.
+    """
+    fewest = 2 ** int(np.ceil(np.log2(max(work.weight_bytes / usable_hbm_bytes(pool), 1.0))))
+    domain = 2 ** int(np.log2(pool.scale_up_domain_gpus))
+    return int(max(fewest, min(fewest * premise("prefill_group_factor"), domain)))
+
+
+def prefill_wall_s(
+    pool: Sku, card: Card, gpu_seconds: np.ndarray, *, weight_precision: str, vintage: str
+) -> np.ndarray:
+    """Wall seconds of prefills on one replica at its utilisation: start, computing, queueing.
+
+    Service is ``GPU-seconds / GPUs + layers x latency``. Mean wait in an M/D/1 queue of utilisation u is
+    ``u / (2 (1 - u))`` services.
+    """
+    work, rules = work_of(card, weight_precision), physics(vintage, pool.name)
+    gpus = prefill_group_gpus(pool, work)
+    service = gpu_seconds / gpus + work.layers * layer_latency_s(pool, rules, np.asarray(float(gpus)))
+    load = premise("prefill_utilisation")
+    return premise("prefill_start_s") + service * (1.0 + load / (2.0 * (1.0 - load)))
