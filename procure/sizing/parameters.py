@@ -1,0 +1,161 @@
+"""Parameter counts by component, from a config: what weights occupy and what one token computes with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from procure.sizing.attention import Attention
+from procure.sizing.config import Config
+from procure.sizing.reader import model_type
+
+_PLAIN_MLP = ("gpt2", "gpt_bigcode", "opt", "gpt_neox", "bloom", "falcon", "nemotron_h")
+_TIED = ("gpt2", "gpt_bigcode", "opt", "gemma", "gemma2", "gemma3_text", "falcon", "bloom")
+
+
+@dataclass(frozen=True)
+class Params:
+    """Parameter counts of an LLM (draft layers and vision parts left out).
+
+    Attributes:
+        total: all of them.
+        active: what one token computes with: attention, dense and shared FFN, top-k experts, head (not the embedding table).
+        attention: projections, convolutions and indexers of all layers.
+        shared_ffn: dense FFN layers, shared experts and routers.
+        experts: all routed experts of all layers.
+        embedding: input table.
+        lm_head: output projection (0 where tied to the embedding).
+    """
+
+    total: int
+    active: int
+    attention: int
+    shared_ffn: int
+    experts: int
+    embedding: int
+    lm_head: int
+
+
+@dataclass(frozen=True)
+class Moe:
+    """Routed experts.
+
+    Attributes:
+        layers: layers that have them.
+        experts: routed experts per layer.
+        top_k: routed experts per token.
+        params_per_expert: weights of one expert of one layer.
+    """
+
+    layers: int
+    experts: int
+    top_k: int
+    params_per_expert: int
+
+
+@dataclass(frozen=True)
+class FeedForward:
+    """Feed-forward part of the stack: weights that every token uses, and routed experts."""
+
+    shared_params: int
+    moe: Moe | None
+
+
+def read_feed_forward(config: Config, attention: tuple[Attention | None, ...]) -> FeedForward:
+    """Dense, shared and routed weights; fields that a trimmed config lacks are remembered in ``config.gaps``."""
+    hidden = config.want("hidden_size", "n_embd") or 0
+    matrices = 2 if model_type(config) in _PLAIN_MLP else 3
+    experts = config.optional("n_routed_experts", "num_experts", "num_local_experts", "moe_num_experts")
+    moe_layers = _moe_layers(config, attention) if experts else set()
+    dense_layers = _ffn_positions(config, attention) - moe_layers
+    if config.get("enable_moe_block"):
+        dense_layers = dense_layers | moe_layers
+    shared = 0
+    if dense_layers:
+        width = config.optional("intermediate_size_mlp") or config.optional("intermediate_size", "n_inner", "ffn_dim")
+        if width is None and model_type(config) in ("gpt2", "gpt_bigcode", "opt", "falcon", "bloom"):
+            width = 4 * hidden
+        width = width or config.want("intermediate_size") or 0
+        shared += len(dense_layers) * matrices * hidden * width
+    if not experts:
+        return FeedForward(shared, None)
+    width = config.optional("moe_intermediate_size") or config.want("intermediate_size") or 0
+    inner = config.optional("moe_latent_size") or hidden
+    per_expert = matrices * inner * width
+    top_k = (
+        config.want("num_experts_per_tok", "num_experts_per_token", "experts_per_token", "moe_top_k", "top_k_experts")
+        or 0
+    )
+    router = hidden * experts + (2 * hidden * inner if inner != hidden else 0)
+    shared += len(moe_layers) * (router + matrices * hidden * _shared_width(config, width))
+    return FeedForward(shared, Moe(len(moe_layers), experts, top_k, per_expert))
+
+
+def _shared_width(config: Config, width: int) -> int:
+    """Total width of the experts that every token passes."""
+    named = config.get(
+        "shared_expert_intermediate_size",
+        "moe_shared_expert_intermediate_size",
+        "share_expert_dim",
+        "shared_intermediate_size",
+    )
+    if named is not None:
+        return int(named)
+    if model_type(config) == "llama4_text":
+        return width
+    return width * int(config.get("n_shared_experts", "num_shared_experts", default=0))
+
+
+def _ffn_positions(config: Config, attention: tuple[Attention | None, ...]) -> set[int]:
+    """Positions with a feed-forward block: every layer, or the positions without attention in Mamba hybrids by pattern."""
+    if config.get("hybrid_override_pattern") or config.get("layers_block_type"):
+        return {position for position, layer in enumerate(attention) if layer is None}
+    return set(range(len(attention)))
+
+
+def _moe_layers(config: Config, attention: tuple[Attention | None, ...]) -> set[int]:
+    pattern = config.get("hybrid_override_pattern") or config.get("layers_block_type")
+    if pattern:
+        return {position for position, mark in enumerate(pattern) if mark in ("E", "moe")}
+    everywhere = range(len(attention))
+    listed = config.get("moe_layers_enum")
+    if listed is not None:
+        return {int(mark) for mark in (listed.split(",") if isinstance(listed, str) else listed)}
+    frequency = config.get("moe_layer_freq", default=1)
+    if isinstance(frequency, list):
+        return {layer for layer, mark in enumerate(frequency) if mark}
+    if config.has("expert_layer_period"):
+        period, offset = config.need("expert_layer_period"), int(config.get("expert_layer_offset", default=0))
+        return {layer for layer in everywhere if layer % period == offset}
+    step = config.get("decoder_sparse_step", "interleave_moe_layer_step", default=1)
+    dense = set(config.get("mlp_only_layers", default=[])) | set(
+        range(int(config.get("first_k_dense_replace", default=0)))
+    )
+    return {
+        layer for layer in everywhere if (layer + 1) % step == 0 and layer not in dense and layer % int(frequency) == 0
+    }
+
+
+def count_parameters(
+    hidden: int, vocabulary: int, tied: bool, attention: tuple[Attention | None, ...], ffn: FeedForward
+) -> Params:
+    """Add the components up."""
+    in_attention = sum(layer.parameters(hidden) for layer in attention if layer is not None)
+    moe = ffn.moe
+    experts = moe.layers * moe.experts * moe.params_per_expert if moe else 0
+    routed = moe.layers * moe.top_k * moe.params_per_expert if moe else 0
+    embedding = vocabulary * hidden
+    lm_head = 0 if tied else embedding
+    return Params(
+        total=in_attention + ffn.shared_params + experts + embedding + lm_head,
+        active=in_attention + ffn.shared_params + routed + embedding,
+        attention=in_attention,
+        shared_ffn=ffn.shared_params,
+        experts=experts,
+        embedding=embedding,
+        lm_head=lm_head,
+    )
+
+
+def is_tied(config: Config) -> bool:
+    """Whether the output projection is the embedding table."""
+    return bool(config.get("tie_word_embeddings", default=model_type(config) in _TIED))

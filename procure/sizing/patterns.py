@@ -1,0 +1,193 @@
+"""Which kind of layer stands where: the many ways in which configs say so, brought to one list.
+
+Kinds: ``full``, ``window``, ``chunked``, ``linear`` (GDN, KDA or lightning), ``mamba``, ``none`` (MLP or MoE position).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from procure.sizing.config import Config
+
+_TYPE_NAMES = {
+    "full_attention": "full",
+    "attention": "full",
+    "global": "full",
+    "deepseek_sparse_attention": "full",
+    "sliding_attention": "window",
+    "sliding_window": "window",
+    "sliding_window_attention": "window",
+    "local": "window",
+    "chunked_attention": "chunked",
+    "linear_attention": "linear",
+    "kda": "linear",
+    "mamba": "mamba",
+    "mamba2": "mamba",
+    "moe": "none",
+    "mlp": "none",
+}
+_LETTERS = {"*": "full", "M": "mamba", "E": "none", "-": "none"}
+
+
+def layer_kinds(config: Config, model_type: str) -> list[str]:
+    """The kind of every layer, in order.
+
+    Faults are remembered in ``config``: a list of another length than ``num_hidden_layers``, or an unknown kind.
+    """
+    for way in _WAYS:
+        kinds = way(config, model_type)
+        if kinds is not None:
+            count = config.optional("num_hidden_layers", "n_layer", "num_layers")
+            if count is not None and len(kinds) != count:
+                config.fault(
+                    "num_hidden_layers", count, f"The config's list describes {len(kinds)} layers; they must agree."
+                )
+            return kinds
+    return ["full"] * _layers(config)
+
+
+def _layers(config: Config) -> int:
+    return config.need("num_hidden_layers", "n_layer", "num_layers")
+
+
+def _named(config: Config, field: str, names: Any) -> list[str]:
+    unknown = sorted({str(name) for name in names} - _TYPE_NAMES.keys())
+    if unknown:
+        config.fault(field, ", ".join(unknown), f"Known layer types: {', '.join(_TYPE_NAMES)}.")
+    return [_TYPE_NAMES.get(str(name), "full") for name in names]
+
+
+def _letters(config: Config, model_type: str) -> list[str] | None:
+    pattern = config.get("hybrid_override_pattern")
+    if not pattern:
+        return None
+    unknown = sorted(set(pattern) - _LETTERS.keys())
+    if unknown:
+        config.fault("hybrid_override_pattern", "".join(unknown), "Letters: * attention, M Mamba, E MoE, - MLP.")
+    return [_LETTERS.get(letter, "none") for letter in pattern]
+
+
+def _blocks(config: Config, model_type: str) -> list[str] | None:
+    names = config.get("layers_block_type")
+    return None if names is None else _named(config, "layers_block_type", names)
+
+
+def _types(config: Config, model_type: str) -> list[str] | None:
+    names = config.get("layer_types")
+    return None if names is None else _named(config, "layer_types", names)
+
+
+def _jamba(config: Config, model_type: str) -> list[str] | None:
+    if not config.has("attn_layer_period"):
+        return None
+    period, offset = config.need("attn_layer_period"), int(config.get("attn_layer_offset", default=0))
+    return ["full" if layer % period == offset else "mamba" for layer in range(_layers(config))]
+
+
+def _kimi(config: Config, model_type: str) -> list[str] | None:
+    """Two lists of layer numbers that together name every layer, counted from 1 (Kimi-Linear) or from 0."""
+    linear = config.get("linear_attn_config")
+    if linear is None:
+        return None
+    count = _layers(config)
+    full, other = set(linear.get("full_attn_layers", ())), set(linear.get("kda_layers", ()))
+    for first in (1, 0):
+        if full | other == set(range(first, first + count)) and not full & other:
+            return ["full" if layer + first in full else "linear" for layer in range(count)]
+    config.fault(
+        "linear_attn_config",
+        f"full_attn_layers {sorted(full)}, kda_layers {sorted(other)}",
+        f"The two lists must name each of the {count} layers once, counted from 1 or from 0.",
+    )
+    return ["full"] * count
+
+
+def _minimax(config: Config, model_type: str) -> list[str] | None:
+    marks = config.get("attn_type_list")
+    if marks is None:
+        return None
+    return _marks(config, "attn_type_list", marks, {1: "full", 0: "linear"})
+
+
+def _mimo(config: Config, model_type: str) -> list[str] | None:
+    marks = config.get("hybrid_layer_pattern")
+    if marks is None:
+        return None
+    return _marks(config, "hybrid_layer_pattern", marks, {0: "full", 1: "window"})
+
+
+def _marks(config: Config, field: str, marks: list[Any], meaning: dict[int, str]) -> list[str]:
+    if not set(marks) <= meaning.keys():
+        config.fault(field, marks, f"Entries may be {', '.join(map(str, sorted(meaning)))}.")
+    return [meaning.get(mark, "full") for mark in marks]
+
+
+def _bailing(config: Config, model_type: str) -> list[str] | None:
+    """Every ``layer_group_size``-th layer is full, as is a last incomplete group's last layer; a list is believed first."""
+    if not config.has("layer_group_size"):
+        return None
+    count, group = _layers(config), config.need("layer_group_size")
+    listed = config.get("full_attention_layers_0based")
+    full = set(listed) if listed is not None else {n for n in range(count) if (n + 1) % group == 0 or n == count - 1}
+    return ["full" if layer in full else "linear" for layer in range(count)]
+
+
+def _interval(config: Config, model_type: str) -> list[str] | None:
+    if not config.has("full_attention_interval"):
+        return None
+    interval = config.need("full_attention_interval")
+    return ["full" if (layer + 1) % interval == 0 else "linear" for layer in range(_layers(config))]
+
+
+def _llama4(config: Config, model_type: str) -> list[str] | None:
+    """Chunked layers use rope; every fourth layer (or those with 0 in ``no_rope_layers``) is full and has none."""
+    if not config.has("attention_chunk_size") or model_type.startswith("mimo"):
+        return None
+    config.need("attention_chunk_size")
+    count = _layers(config)
+    ropes = config.get("no_rope_layers")
+    if ropes:
+        return ["chunked" if mark else "full" for mark in ropes]
+    interval = config.optional("no_rope_layer_interval")
+    if interval is None and not model_type.startswith("llama4"):
+        config.fault("no_rope_layer_interval", "", "Needed beside attention_chunk_size: which layers are full.")
+    every = interval or 4
+    return ["full" if (layer + 1) % every == 0 else "chunked" for layer in range(count)]
+
+
+def _window_pattern(config: Config, model_type: str) -> list[str] | None:
+    if not config.has("sliding_window"):
+        return None
+    every = config.optional("sliding_window_pattern")
+    if every is None and model_type.startswith(("gemma2", "gemma3")):
+        every = 2 if model_type.startswith("gemma2") else 6
+    if every is None:
+        return None
+    return ["full" if (layer + 1) % every == 0 else "window" for layer in range(_layers(config))]
+
+
+def _window_all(config: Config, model_type: str) -> list[str] | None:
+    """A window on every layer, or from ``max_window_layers`` on; switched off by ``use_sliding_window: false``."""
+    window, switch = config.get("sliding_window"), config.get("use_sliding_window")
+    first = config.get("max_window_layers", default=0)
+    if window is None or switch is False:
+        return None
+    first = first if switch else 0
+    return ["window" if layer >= first else "full" for layer in range(_layers(config))]
+
+
+_WAYS: tuple[Callable[[Config, str], list[str] | None], ...] = (
+    _letters,
+    _blocks,
+    _types,
+    _jamba,
+    _kimi,
+    _minimax,
+    _bailing,
+    _interval,
+    _mimo,
+    _llama4,
+    _window_pattern,
+    _window_all,
+)
