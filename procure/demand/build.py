@@ -1,0 +1,235 @@
+"""From a case to demand: requests by quarter, workload and length bucket, and the reuse of their caches by age."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from procure.demand import lengths
+from procure.demand.growth import ROUTES, length_factor, reuse_path
+from procure.demand.reuse import intervals, packaged_curve
+from procure.demand.scenarios import FILE, resolve
+from procure.errors import Fault, InputError, nearest
+
+
+@dataclass(frozen=True)
+class Demand:
+    """What the workloads of a case ask for. Tables, sorted by their first columns.
+
+    Attributes:
+        buckets: quarter, workload, bucket, share, input_tokens, input_upper_tokens, thinking_tokens, visible_tokens,
+            shared_prefix_tokens.
+        rates: quarter, workload, bucket, requests_per_s (at the peak), mean_to_peak.
+        reuse: workload, interval, age_from_s, age_to_s, return_share, return_cumulative, mean_return_before,
+            mean_release_before, reused_share: of the first quarter. Seconds that a cache is held in an interval:
+            (age_to_s − age_from_s)·(1 − α·mean_release_before).
+        reuse_path: quarter, workload, reused_share, return_scale (factor on every R of that quarter), release_share
+            (share of a parked cache, shared prefix aside, that a return takes back).
+        scenarios: one row per workload, see :func:`procure.demand.scenarios.resolve`.
+        phases: workload, phase (thinking, burst, visible), tokens, tps_user: the output in order of time.
+        notes: workload, quarter, topic, wanted, got, unit, detail: what caps and compaction did.
+    """
+
+    buckets: pd.DataFrame
+    rates: pd.DataFrame
+    reuse: pd.DataFrame
+    reuse_path: pd.DataFrame
+    scenarios: pd.DataFrame
+    phases: pd.DataFrame
+    notes: pd.DataFrame
+
+
+def build(case: Any, *, bucket_count: int = 4, max_context_tokens: Mapping[str, int] | None = None) -> Demand:
+    """Demand of a case.
+
+    Lengths of quarter q are those of the first quarter × (1 + g)^(q/4); requests are those of the forecast, whatever
+    the lengths. A prompt longer than its cap is compacted: it runs at the cap, the longest that it can be,
+    and ``notes`` say how many requests and tokens that concerns. The cap leaves room for the output below the card's
+    maximum. Under the route ``cap`` the cap grows with the lengths up to that maximum.
+
+    Args:
+        case: a case with ``settings`` (isl_growth_per_year, growth_route, ttft_share), ``tables`` (workloads,
+            forecast) and ``quarters``.
+        bucket_count: length buckets per workload.
+        max_context_tokens: longest context by card; read from the cards when left out.
+
+    Raises:
+        InputError: what :func:`procure.demand.scenarios.resolve` finds; a quarter without forecast; a cap beyond the
+            card's maximum; an unknown growth route.
+    """
+    table = case.tables["workloads"]
+    scenarios = resolve(table, float(case.settings.ttft_share))
+    quarters = [str(q) for q in case.quarters]
+    route = str(case.settings.growth_route)
+    limits = _card_limits(scenarios, max_context_tokens)
+    _check(case, scenarios, quarters, route, limits)
+
+    growth = np.full(len(scenarios), float(case.settings.isl_growth_per_year))
+    if "isl_growth_per_year" in table:
+        own = pd.to_numeric(table["isl_growth_per_year"]).to_numpy(dtype=float)
+        growth = np.where(np.isnan(own), growth, own)
+    factor = length_factor(growth, np.arange(len(quarters), dtype=float))
+
+    column = {name: scenarios[name].to_numpy(dtype=float) for name in scenarios.select_dtypes("number")}
+    output = column["output_thinking_tokens"] + column["output_visible_tokens"]
+    longest = limits - np.ceil(output)
+    rising = factor if route == "cap" else np.ones_like(factor)
+    cap = np.minimum(column["context_cap_tokens"][:, None] * rising, longest[:, None])
+    base = lengths.from_quantiles(*(column[f"input_{name}_tokens"] for name in ("mean", "p50", "p90", "p99")))
+    wanted = base[:, None, :] * factor[:, :, None]
+    got = np.minimum(wanted, cap[:, :, None])
+    mean = got @ lengths.SHARES
+    notes = _notes(scenarios, quarters, wanted, got, cap, limits)
+
+    buckets, rates = _buckets(case, scenarios, quarters, got, bucket_count)
+    reuse, path = _reuse(scenarios, quarters, mean, route)
+    return Demand(buckets, rates, reuse, path, scenarios, _phases(scenarios), notes)
+
+
+def _card_limits(scenarios: pd.DataFrame, known: Mapping[str, int] | None) -> np.ndarray:
+    if known is None:
+        from procure.sizing import Card
+
+        known = {name: Card.load(name).max_context_tokens for name in scenarios["card"].unique()}
+    return np.array([float(known[name]) for name in scenarios["card"]])
+
+
+def _check(case: Any, scenarios: pd.DataFrame, quarters: list[str], route: str, limits: np.ndarray) -> None:
+    faults = []
+    if route not in ROUTES:
+        faults.append(
+            Fault(
+                "case.toml",
+                0,
+                "growth_route",
+                route,
+                f"One of {', '.join(ROUTES)} is expected.",
+                nearest(route, ROUTES),
+            )
+        )
+    for i, (row, limit) in enumerate(zip(scenarios.to_dict("records"), limits, strict=True)):
+        room = limit - np.ceil(row["output_thinking_tokens"] + row["output_visible_tokens"])
+        if row["context_cap_given"] and row["context_cap_tokens"] > limit:
+            expected = f"At most {limit:,.0f} tokens, the maximum of {row['card']}, is expected."
+            faults.append(Fault(FILE, i + 2, "context_cap_tokens", f"{row['context_cap_tokens']:.0f}", expected))
+        if room < 1:
+            expected = f"Output shorter than the maximum context of {row['card']} ({limit:,.0f} tokens) is expected."
+            faults.append(Fault(FILE, i + 2, "output_visible_tokens", f"{row['output_visible_tokens']:g}", expected))
+    forecast = case.tables["forecast"]
+    have = set(zip(forecast["quarter"].astype(str), forecast["workload"], strict=True))
+    for quarter in quarters:
+        for workload in scenarios["workload"]:
+            if (quarter, workload) not in have:
+                expected = f"A row for {workload!r} in {quarter} is missing; write 0 where nothing is expected."
+                faults.append(Fault("forecast.csv", 0, "quarter", quarter, expected))
+    if faults:
+        raise InputError(faults)
+
+
+def _buckets(
+    case: Any, scenarios: pd.DataFrame, quarters: list[str], got: np.ndarray, count: int
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    workloads, times, points = got.shape
+    share, tokens, upper = lengths.buckets(got.reshape(workloads * times, points), count)
+    size = workloads * times
+    spread = {
+        name: np.repeat(scenarios[name].to_numpy(), times * count)
+        for name in (
+            "workload",
+            "output_thinking_tokens",
+            "output_visible_tokens",
+            "shared_prefix_tokens",
+            "mean_to_peak",
+        )
+    }
+    table = pd.DataFrame(
+        {
+            "quarter": np.tile(np.repeat(quarters, count), workloads),
+            "workload": spread["workload"],
+            "bucket": np.tile(np.arange(count), size),
+            "share": share.ravel(),
+            "input_tokens": tokens.ravel(),
+            "input_upper_tokens": upper.ravel(),
+            "thinking_tokens": spread["output_thinking_tokens"],
+            "visible_tokens": spread["output_visible_tokens"],
+            "shared_prefix_tokens": np.minimum(spread["shared_prefix_tokens"], tokens.ravel()),
+            "mean_to_peak": spread["mean_to_peak"],
+        }
+    )
+    table = table[table["share"] > 0].sort_values(["quarter", "workload", "bucket"], ignore_index=True)
+    table["bucket"] = table.groupby(["quarter", "workload"]).cumcount()
+    forecast = case.tables["forecast"].astype({"quarter": str})
+    peak = table[["quarter", "workload"]].merge(forecast, how="left", on=["quarter", "workload"], validate="m:1")
+    rates = table[["quarter", "workload", "bucket"]].copy()
+    rates["requests_per_s"] = table["share"] * peak["peak_requests_per_s"].to_numpy(dtype=float)
+    rates["mean_to_peak"] = table.pop("mean_to_peak")
+    return table, rates
+
+
+def _reuse(
+    scenarios: pd.DataFrame, quarters: list[str], mean: np.ndarray, route: str
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    curves = [packaged_curve(name) for name in scenarios["reuse_curve"]]
+    p0 = np.array([c.reused_share for c in curves])
+    r0 = np.array([c.returned[-1] if c.returned else 0.0 for c in curves])
+    prefix = scenarios["shared_prefix_tokens"].to_numpy(dtype=float)[:, None] / mean
+    p, scale = reuse_path(route, mean / mean[:, :1], p0, r0, prefix)
+    release = (p - prefix) / (1 - prefix)
+    path = pd.DataFrame(
+        {
+            "quarter": np.tile(quarters, len(scenarios)),
+            "workload": np.repeat(scenarios["workload"].to_numpy(), len(quarters)),
+            "reused_share": p.ravel(),
+            "return_scale": scale.ravel(),
+            "release_share": release.ravel(),
+        }
+    ).sort_values(["quarter", "workload"], ignore_index=True)
+    tables = []
+    for i, (workload, curve) in enumerate(zip(scenarios["workload"], curves, strict=True)):
+        table = intervals(curve)
+        table.insert(0, "workload", workload)
+        table["mean_release_before"] = table["mean_return_before"] * release[i, 0]
+        table["reused_share"] = p[i, 0]
+        tables.append(table)
+    return pd.concat(tables).sort_values(["workload", "interval"], ignore_index=True), path
+
+
+def _phases(scenarios: pd.DataFrame) -> pd.DataFrame:
+    rows = []
+    for row in scenarios.to_dict("records"):
+        burst = min(row["burst_tokens"], row["output_visible_tokens"])
+        rows += [
+            (row["workload"], "thinking", row["output_thinking_tokens"], row["tps_thinking"]),
+            (row["workload"], "burst", burst, row["tps_burst"]),
+            (row["workload"], "visible", row["output_visible_tokens"] - burst, row["tps_visible"]),
+        ]
+    table = pd.DataFrame(rows, columns=["workload", "phase", "tokens", "tps_user"])
+    return table[table["tokens"] > 0].reset_index(drop=True)
+
+
+def _notes(
+    scenarios: pd.DataFrame,
+    quarters: list[str],
+    wanted: np.ndarray,
+    got: np.ndarray,
+    cap: np.ndarray,
+    limits: np.ndarray,
+) -> pd.DataFrame:
+    cut = (wanted > cap[:, :, None]) @ lengths.SHARES
+    before, after = wanted @ lengths.SHARES, got @ lengths.SHARES
+    rows: list[tuple[str, str, str, float, float, str, str]] = []
+    for i, row in enumerate(scenarios.to_dict("records")):
+        name = row["workload"]
+        if row["context_cap_tokens"] > limits[i]:
+            detail = f"contexts are compacted at the maximum of {row['card']}, below the scenario's cap"
+            rows.append((name, "", "card maximum", row["context_cap_tokens"], limits[i], "tokens", detail))
+        for t, quarter in enumerate(quarters):
+            if before[i, t] - after[i, t] > 1e-4 * before[i, t]:
+                detail = f"{cut[i, t]:.2%} of the requests are compacted to {cap[i, t]:,.0f} tokens"
+                wish = (before[i, t], after[i, t], "tokens, mean input")
+                rows.append((name, quarter, "context cap", *wish, detail))
+    return pd.DataFrame(rows, columns=["workload", "quarter", "topic", "wanted", "got", "unit", "detail"])

@@ -1,0 +1,141 @@
+"""Length distributions of prompts, and the few buckets that stand for them.
+
+A distribution is a table of points of equal meaning: lengths ``x`` with shares ``w`` (one row per distribution, the
+same number of columns). Everything here works on many distributions at once.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtr
+
+Array = NDArray[np.float64]
+
+_EDGES = np.linspace(-4.0, 4.0, 401)
+_Z = (_EDGES[:-1] + _EDGES[1:]) / 2
+SHARES: Array = np.diff(ndtr(_EDGES)) / (ndtr(4.0) - ndtr(-4.0))
+"""Share of requests at each of the 400 points of a distribution (cells of equal width in standard deviations)."""
+
+Z50, Z90, Z99 = 0.0, 1.2815515655446004, 2.3263478740408408
+
+
+def from_quantiles(mean: Array, p50: Array, p90: Array, p99: Array) -> Array:
+    """Lengths at the points of :data:`SHARES` for a mean and three quantiles.
+
+    The logarithm of the length is linear between the quantiles on the normal scale (a log-normal when the three lie on
+    one line), goes on above p99 at half the slope of the last piece (real tails end at context limits), and falls
+    below p50 at the slope that gives the mean. Where no slope does, the nearest one is taken and all lengths are
+    scaled, so that the mean always holds and the quantiles move; :func:`quantile` tells by how much.
+
+    Args:
+        mean: tokens, shape (distributions,).
+        p50: tokens, same shape; so ``p90`` and ``p99``, which must not fall.
+
+    Returns:
+        tokens, shape (distributions, 400), rising along a row.
+    """
+    knots = np.log(np.stack([p50, p90, p99]).astype(float))
+    mid = (knots[1] - knots[0]) / (Z90 - Z50)
+    top = (knots[2] - knots[1]) / (Z99 - Z90)
+    z = _Z[None, :]
+    upper = knots[0][:, None] + np.where(
+        z <= Z90, mid[:, None] * z, mid[:, None] * Z90 + top[:, None] * (np.minimum(z, Z99) - Z90)
+    )
+    upper += top[:, None] / 2 * np.maximum(z - Z99, 0.0)
+    above = z > 0
+
+    def lengths(slope: Array) -> Array:
+        return np.exp(np.where(above, upper, knots[0][:, None] + slope[:, None] * z))
+
+    steep, flat = np.full_like(mid, 8.0), np.zeros_like(mid)  # a steep fall gives the smaller mean
+    for _ in range(40):
+        middle = (steep + flat) / 2
+        too_small = lengths(middle) @ SHARES < mean
+        steep, flat = np.where(too_small, middle, steep), np.where(too_small, flat, middle)
+    x = lengths((steep + flat) / 2)
+    return np.round(x * (mean / (x @ SHARES))[:, None], 6)
+
+
+def from_histogram(up_to: Array, share: Array) -> Array:
+    """Lengths at the points of :data:`SHARES` for one histogram of requests.
+
+    Inside a bin requests are spread evenly in the logarithm of the length.
+
+    Args:
+        up_to: upper ends of the bins in tokens, rising; the first bin begins at half its upper end.
+        share: share of requests in each bin; they are scaled to sum to 1.
+
+    Returns:
+        tokens, shape (1, 400).
+    """
+    ends = np.concatenate([[up_to[0] / 2], up_to]).astype(float)
+    cumulative = np.concatenate([[0.0], np.cumsum(share) / np.sum(share)])
+    middle = np.cumsum(SHARES) - SHARES / 2
+    return np.exp(np.interp(middle, cumulative, np.log(ends)))[None, :]
+
+
+def quantile(x: Array, share: Array | float) -> Array:
+    """Length below which ``share`` of the requests lie, one per row (``share`` scalar or one per row)."""
+    cumulative = np.cumsum(SHARES)
+    wanted = np.broadcast_to(np.asarray(share, dtype=float), (len(x),))
+    column = np.minimum(np.searchsorted(cumulative, wanted - 1e-9), x.shape[1] - 1)
+    return x[np.arange(len(x)), column]
+
+
+def buckets(x: Array, count: int = 4) -> tuple[Array, Array, Array]:
+    """The ``count`` buckets that stand for each distribution.
+
+    Bucket i holds the next ``share`` of the requests in order of length. The ends are those of Lloyd's quantiser on
+    the square root of the length: fine where requests are many, still fine where tokens are. Each bucket's length is
+    the mean of its requests, then moved so that the second moment holds as well: the last bucket up, the others
+    down in proportion to their spread, tokens unchanged. Hence requests, tokens, and the mean of every cost that
+    is quadratic in the length (KV bytes of full attention, prefill) are those of the distribution; for costs
+    with a kink (sliding windows beside full attention) the error is 1 to 2%.
+
+    Args:
+        x: tokens, shape (distributions, points) as from :func:`from_quantiles`.
+        count: buckets; a distribution of fewer distinct lengths leaves the rest with share 0.
+
+    Returns:
+        share, tokens, upper tokens: each (distributions, count), rising in tokens. The last upper length is the
+        99.9% quantile, or the bucket's length where that is longer.
+    """
+    label = _quantise(np.sqrt(x), count)
+    member = label[:, :, None] == np.arange(count)
+    share = np.einsum("p,dpb->db", SHARES, member)
+    held = np.where(share > 0, share, 1.0)
+    mean = np.einsum("p,dp,dpb->db", SHARES, x, member) / held
+    square = np.einsum("p,dp,dpb->db", SHARES, x * x, member) / held
+    spread = np.sqrt(np.maximum(square - mean**2, 0.0))
+
+    last = count - 1 - np.argmax(share[:, ::-1] > 0, axis=1)
+    top = np.arange(count) == last[:, None]
+    weight = np.where(top, 0.0, share * spread)
+    total = weight.sum(axis=1, keepdims=True)
+    move = np.where(top, 1.0, -np.sum(share * top, axis=1, keepdims=True) * spread / np.where(total > 0, total, 1.0))
+    a, b = (share * move**2).sum(axis=1), 2 * (share * mean * move).sum(axis=1)
+    lacking = (share * spread**2).sum(axis=1)
+    step = np.where(total[:, 0] > 0, (-b + np.sqrt(b * b + 4 * a * lacking)) / (2 * a), 0.0)
+    tokens = mean + step[:, None] * move
+
+    longest = np.where(member, x[:, :, None], 0.0).max(axis=1)
+    upper = np.where(top, quantile(x, 0.999)[:, None], longest)
+    return share, tokens, np.maximum(upper, tokens)
+
+
+def _quantise(y: Array, count: int) -> NDArray[np.int64]:
+    """Cluster of each point: ``count`` runs of each row of ``y`` with the least squared distance to their means."""
+    mass = np.cumsum(SHARES * y, axis=1)
+    label = np.minimum((mass / mass[:, -1:] * count).astype(int), count - 1)
+    for _ in range(60):
+        member = label[:, :, None] == np.arange(count)
+        held = np.einsum("p,dpb->db", SHARES, member)
+        centre = np.einsum("p,dp,dpb->db", SHARES, y, member) / np.where(held > 0, held, 1.0)
+        centre = np.maximum.accumulate(np.where(held > 0, centre, 0.0), axis=1)
+        ends = (centre[:, 1:] + centre[:, :-1]) / 2
+        update = (y[:, :, None] > ends[:, None, :]).sum(axis=2)
+        if np.array_equal(update, label):
+            break
+        label = update
+    return label

@@ -1,0 +1,151 @@
+"""Reuse of KV caches against idle time: the packaged curves, and the few age intervals that stand for one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from procure.catalogue.paths import packaged_path
+
+Array = NDArray[np.float64]
+LEVELS = ("low", "base", "high")
+
+FIRST_AGE_S = 10.0
+LAST_AGE_S = 3_600.0
+MISS_ERROR = 0.05
+"""Largest relative error of the miss tokens between the ends of an age interval."""
+
+
+@dataclass(frozen=True)
+class Curve:
+    """How requests return to the cache that the request before them left.
+
+    Attributes:
+        name: as cases call it, such as ``chat`` or ``chat:high``.
+        age_s: idle time, seconds from completion to the next arrival, rising.
+        returned: R at those ages: share of the requests (weighted by their tokens) that return within the age.
+        reused_share: p: share of the input of a returning request that its cache holds, shared prefix included.
+    """
+
+    name: str
+    age_s: tuple[float, ...]
+    returned: tuple[float, ...]
+    reused_share: float
+
+    def at(self, age_s: Array | float) -> Array:
+        """R at any age: linear in log age between the curve's points, from 0 at age 0, flat after the last."""
+        age = np.asarray(age_s, dtype=float)
+        if not self.age_s:
+            return np.zeros_like(age)
+        x, y = np.array(self.age_s), np.array(self.returned)
+        inside = np.interp(np.log(np.maximum(age, x[0])), np.log(x), y)
+        return np.where(age < x[0], y[0] * age / x[0], inside)
+
+    def mean(self, start_s: float, end_s: float) -> float:
+        """Mean of R over the ages from ``start_s`` to ``end_s``, by the trapezoid rule on a fine grid."""
+        age = np.union1d(np.geomspace(max(start_s, 0.01), end_s, 400), [start_s, end_s])
+        return float(np.trapezoid(self.at(age), age) / (end_s - start_s))
+
+
+@cache
+def _tables() -> tuple[pd.DataFrame, pd.DataFrame]:
+    folder = packaged_path("data") / "reuse"
+    sources = pd.read_csv(folder / "sources.csv").set_index(["curve", "quantity"])
+    return pd.read_csv(folder / "curves.csv"), sources
+
+
+def reuse_facts() -> pd.DataFrame:
+    """Sources of the packaged curves: curve, quantity, low, base, high, unit, kind, source, note."""
+    return _tables()[1].reset_index()
+
+
+@cache
+def curve_names() -> tuple[str, ...]:
+    """Names that a case may use: each curve, and each with ``:low`` or ``:high``."""
+    names = _tables()[1].index.get_level_values("curve").unique()
+    return tuple(sorted(f"{n}{s}" for n in names for s in ("", ":low", ":base", ":high")))
+
+
+@cache
+def packaged_curve(name: str) -> Curve:
+    """A packaged curve by name; ``:low``, ``:base`` or ``:high`` picks the level (base when left out).
+
+    Raises:
+        KeyError: no such curve; see :func:`curve_names`.
+    """
+    if name not in curve_names():
+        raise KeyError(name)
+    plain, _, level = name.partition(":")
+    table, sources = _tables()
+    rows = table[table["curve"] == plain]
+    return Curve(
+        name,
+        tuple(rows["age_s"]),
+        tuple(rows[f"return_{level or 'base'}"]),
+        dict(zip(sources.index, sources[level or "base"], strict=True))[(plain, "reused_share")],
+    )
+
+
+@cache
+def interval_ends(curve: Curve) -> tuple[float, ...]:
+    """Ends of the age intervals that stand for a curve, from 10 s to one hour at most; none for a curve of no returns.
+
+    A plan may keep a part of the caches to the end of an interval and drop the rest at its start, so between the ends
+    hits lie on the chord of hits over occupied seconds. Each interval is as long as it can be while from
+    10 s on the miss tokens on that chord stay within 5% of the curve's: short ones early and wherever the curve bends.
+    None begins where nothing more returns.
+    """
+    early = np.linspace(0.0, FIRST_AGE_S, 101)
+    ages = np.unique(np.round(np.geomspace(FIRST_AGE_S, LAST_AGE_S, 118)))
+    grid = np.concatenate([early[:-1], ages])
+    hit = curve.reused_share * curve.at(grid)
+    if hit[-1] <= 0:
+        return ()
+    occupied = np.concatenate([[0.0], np.cumsum(np.diff(grid) * (1 - (hit[1:] + hit[:-1]) / 2))])
+    first, last = len(early) - 1, len(grid) - 1
+    enough = int(np.argmax(hit >= hit[-1] - 1e-6))  # nothing returns later
+    ends: list[int] = []
+    start = 0
+    while start < max(enough, first):
+        end = max(start + 1, first)
+        while end < min(max(enough, first), last):
+            inner = np.arange(max(start, first), end + 2)
+            if _chord_error(occupied, hit, start, inner) > MISS_ERROR:
+                break
+            end += 1
+        ends.append(end)
+        start = end
+    return tuple(float(grid[i]) for i in ends)
+
+
+def _chord_error(occupied: Array, hit: Array, start: int, inner: NDArray[np.int64]) -> float:
+    """Largest relative error of the misses at ``inner`` on the chord from ``start`` to the last of them."""
+    ends = [start, int(inner[-1])]
+    chord = np.interp(occupied[inner], occupied[ends], hit[ends])
+    return float(np.max((hit[inner] - chord) / (1 - hit[inner])))
+
+
+def intervals(curve: Curve) -> pd.DataFrame:
+    """The age intervals of a curve.
+
+    Returns:
+        columns: interval (from 0), age_from_s, age_to_s, return_share (of the requests, within the interval),
+        return_cumulative (R at age_to_s), mean_return_before (mean of R over the interval).
+    """
+    ends = interval_ends(curve)
+    starts = (0.0, *ends[:-1]) if ends else ()
+    cumulative = curve.at(np.array(ends))
+    return pd.DataFrame(
+        {
+            "interval": np.arange(len(ends)),
+            "age_from_s": np.array(starts, dtype=float),
+            "age_to_s": np.array(ends, dtype=float),
+            "return_share": np.diff(cumulative, prepend=0.0),
+            "return_cumulative": cumulative,
+            "mean_return_before": [curve.mean(a, b) for a, b in zip(starts, ends, strict=True)],
+        }
+    )

@@ -1,0 +1,341 @@
+"""Laws of demand: lengths to buckets, growth, caps, reuse by age, faults."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.integrate import quad
+from scipy.stats import norm
+
+from procure.demand import build
+from procure.demand.library import TIERS, scenario_facts, scenario_names, sla_facts
+from procure.demand.reuse import LAST_AGE_S, curve_names, interval_ends, intervals, packaged_curve
+from procure.errors import InputError
+from procure.quarter import Quarter
+
+CARD = {"card": 1_048_576, "small": 32_768}
+
+
+def case(rows=None, *, growth=0.0, route="first_prompt", quarters=4, rate=100.0):
+    """A case of the given workload rows, one per scenario where none are given."""
+    rows = rows or [{"workload": name, "scenario": name} for name in scenario_names()]
+    names = [row["workload"] for row in rows]
+    times = [Quarter("2027Q1") + i for i in range(quarters)]
+    forecast = pd.DataFrame(
+        [(str(q), w, rate) for q in times for w in names], columns=["quarter", "workload", "peak_requests_per_s"]
+    )
+    return SimpleNamespace(
+        settings=SimpleNamespace(isl_growth_per_year=growth, growth_route=route, ttft_share=0.9),
+        quarters=times,
+        tables={"workloads": pd.DataFrame([{"card": "card"} | row for row in rows]), "forecast": forecast},
+    )
+
+
+def demand(*args, **kwargs):
+    return build(case(*args, **kwargs), max_context_tokens=CARD)
+
+
+def test_requests_of_the_buckets_sum_to_the_forecast():
+    rates = demand(rate=37.5).rates.groupby(["quarter", "workload"])["requests_per_s"].sum()
+    assert len(rates) == 4 * 9
+    np.testing.assert_allclose(rates, 37.5, rtol=1e-12)
+
+
+def lognormal_mean(function, p50, sigma, cap):
+    """Mean of a function of a log-normal length cut at a cap, by adaptive quadrature."""
+    return quad(lambda z: function(min(p50 * np.exp(sigma * z), cap)) * norm.pdf(z), -4, 4, limit=400)[0]
+
+
+@pytest.mark.parametrize(
+    ("name", "function", "tolerance"),
+    [
+        ("requests", lambda x: 1.0, 1e-3),
+        ("tokens", lambda x: x, 0.01),
+        ("KV bytes of full attention beside fixed state", lambda x: x + 3_000, 0.01),
+        ("prefill, linear and quadratic", lambda x: x + x * x / 40_000, 0.01),
+        ("quadratic", lambda x: x * x, 0.01),
+        ("KV bytes of five layers in six with a window of 1,024", lambda x: x + 5 * min(x, 1024), 0.02),
+    ],
+)
+@pytest.mark.parametrize("sigma", [0.4, 0.8, 1.1])
+def test_bucket_means_equal_those_of_the_distribution(name, function, tolerance, sigma):
+    p50, cap = 6_000.0, 131_072.0
+    mean = lognormal_mean(lambda x: x, p50, sigma, np.inf)
+    row = {
+        "workload": "w",
+        "scenario": "chat",
+        "input_mean_tokens": mean,
+        "input_p50_tokens": p50,
+        "input_p90_tokens": p50 * np.exp(1.28155 * sigma),
+        "input_p99_tokens": p50 * np.exp(2.32635 * sigma),
+        "context_cap_tokens": cap,
+    }
+    buckets = demand([row], quarters=1).buckets
+    got = sum(s * function(x) for s, x in zip(buckets["share"], buckets["input_tokens"], strict=True))
+    # the library ends tails earlier than a log-normal: compare against its own quantile function
+    from procure.demand import lengths
+
+    points = np.minimum(
+        lengths.from_quantiles(*(np.array([row[f"input_{q}_tokens"]]) for q in ("mean", "p50", "p90", "p99"))), cap
+    )[0]
+    exact = float(lengths.SHARES @ np.array([function(x) for x in points]))
+    assert got == pytest.approx(exact, rel=tolerance)
+    if sigma < 0.5:  # where the tail past p99 weighs little, the points are the log-normal itself
+        assert exact == pytest.approx(lognormal_mean(function, p50, sigma, cap), rel=0.02)
+
+
+def test_quantiles_of_the_library_survive_the_fit_of_the_mean():
+    from procure.demand import lengths
+    from procure.demand.library import defaults
+
+    base = defaults()
+    given = {q: base[f"input_{q}_tokens"].to_numpy() for q in ("mean", "p50", "p90", "p99")}
+    points = lengths.from_quantiles(*given.values())
+    np.testing.assert_allclose(points @ lengths.SHARES, given["mean"], rtol=1e-9)
+    for name, share in (("p50", 0.5), ("p90", 0.9), ("p99", 0.99)):
+        np.testing.assert_allclose(lengths.quantile(points, share), given[name], rtol=0.03)
+
+
+def test_lengths_rise_by_bucket_and_stay_below_their_upper_length():
+    buckets = demand(growth=1.0, quarters=14).buckets
+    assert (buckets["input_tokens"] > 0).all()
+    assert (buckets["input_tokens"] <= buckets["input_upper_tokens"]).all()
+    rising = buckets.groupby(["quarter", "workload"])["input_tokens"].apply(lambda x: x.is_monotonic_increasing)
+    assert rising.all()
+
+
+def test_equal_lengths_leave_one_bucket():
+    lengths = {f"input_{q}_tokens": 500.0 for q in ("mean", "p50", "p90", "p99")}
+    buckets = demand([{"workload": "w", "scenario": "voice", "shared_prefix_tokens": 0} | lengths], quarters=1).buckets
+    assert len(buckets) == 1
+    assert buckets["input_tokens"][0] == pytest.approx(500)
+    assert buckets["share"][0] == pytest.approx(1)
+
+
+@pytest.mark.parametrize("route", ["first_prompt", "turns", "cap"])
+def test_growth_zero_is_the_identity(route):
+    grown, still = demand(growth=0.0, route=route), demand(quarters=1)
+    for quarter, table in grown.buckets.groupby("quarter"):
+        now = table.drop(columns="quarter").reset_index(drop=True)
+        pd.testing.assert_frame_equal(now, still.buckets.drop(columns="quarter"), obj=quarter)
+    assert (grown.reuse_path["return_scale"] == 1).all()
+    assert (grown.reuse_path.groupby("workload")["reused_share"].nunique() == 1).all()
+
+
+def mean_input(result):
+    buckets = result.buckets
+    weighted = buckets["share"] * buckets["input_tokens"]
+    return weighted.groupby([buckets["quarter"], buckets["workload"]]).sum().unstack()
+
+
+def test_lengths_double_in_four_quarters_at_growth_one():
+    rows = [{"workload": "w", "scenario": "coding-agentic", "context_cap_tokens": 1_000_000}]
+    means = mean_input(demand(rows, growth=1.0, quarters=5))["w"]
+    np.testing.assert_allclose(means / means.iloc[0], 2 ** (np.arange(5) / 4), rtol=1e-6)
+
+
+def test_a_workload_may_grow_at_its_own_pace():
+    rows = [
+        {"workload": "own", "scenario": "voice", "isl_growth_per_year": 0.0},
+        {"workload": "case", "scenario": "voice", "isl_growth_per_year": np.nan},
+    ]
+    means = mean_input(demand(rows, growth=0.5, quarters=5))
+    assert means["own"].iloc[4] == pytest.approx(means["own"].iloc[0])
+    assert means["case"].iloc[4] == pytest.approx(1.5 * means["case"].iloc[0], rel=1e-6)
+
+
+def test_growth_stopped_by_a_cap_is_reported_with_what_was_wanted():
+    result = demand([{"workload": "w", "scenario": "coding-completion"}], growth=1.0, quarters=9)
+    note = result.notes.set_index("quarter").loc["2029Q1"]
+    assert note["topic"] == "context cap"
+    assert note["wanted"] == pytest.approx(4 * 2048)
+    assert note["got"] == pytest.approx(mean_input(result)["w"].iloc[8], rel=1e-9)
+    assert note["got"] < note["wanted"]
+    assert result.buckets["input_upper_tokens"].max() <= 8192
+
+
+def test_route_cap_lets_contexts_grow_that_the_others_compact():
+    rows = [{"workload": "w", "scenario": "coding-completion"}]
+    capped, free = (mean_input(demand(rows, growth=1.0, route=r, quarters=5))["w"].iloc[4] for r in ("turns", "cap"))
+    assert free == pytest.approx(2 * mean_input(demand(rows, quarters=1))["w"].iloc[0], rel=1e-6)
+    assert capped < 0.97 * free
+
+
+def test_no_context_with_its_output_exceeds_the_card():
+    result = demand([{"workload": "w", "scenario": "large-coding", "card": "small"}], growth=1.0)
+    buckets = result.buckets
+    total = buckets["input_upper_tokens"] + buckets["thinking_tokens"] + buckets["visible_tokens"]
+    assert total.max() <= CARD["small"]
+    assert "card maximum" in set(result.notes["topic"])
+
+
+def test_longer_first_prompts_keep_the_tokens_that_a_return_adds():
+    result = demand([{"workload": "w", "scenario": "coding-agentic"}], growth=0.4, quarters=5)
+    path = result.reuse_path.set_index("quarter")
+    added = (1 - path["reused_share"]) * mean_input(result)["w"]
+    np.testing.assert_allclose(added, added.iloc[0], rtol=1e-9)
+    assert (path["return_scale"] == 1).all()
+
+
+def test_more_turns_raise_returns_by_the_session_arithmetic():
+    """Lay out one session by hand: n requests, the first of L1 tokens, each next one longer by the same step."""
+    result = demand([{"workload": "w", "scenario": "chat"}], growth=0.4, route="turns", quarters=5)
+    path, mean = result.reuse_path.set_index("quarter"), mean_input(result)["w"]
+    curve = packaged_curve("chat")
+    step = (1 - curve.reused_share) * mean.iloc[0]
+    turns = 1 / (1 - curve.returned[-1])
+    first = mean.iloc[0] - step * (turns - 1) / 2
+    later = 1 / (1 - curve.returned[-1] * path["return_scale"].iloc[4])
+    assert later > turns
+    assert first + step * (later - 1) / 2 == pytest.approx(mean.iloc[4], rel=1e-6)
+
+
+def test_more_turns_raise_the_hit_rate_more_than_longer_first_prompts():
+    def hit(route):
+        path = demand([{"workload": "w", "scenario": "chat"}], growth=0.5, route=route).reuse_path.iloc[-1]
+        return path["reused_share"] * path["return_scale"] * packaged_curve("chat").returned[-1]
+
+    assert hit("turns") > hit("first_prompt") > hit("cap")
+
+
+def packaged(level):
+    return [packaged_curve(n) for n in curve_names() if n.endswith(level)]
+
+
+@pytest.mark.parametrize("curve", packaged(":low") + packaged(":base") + packaged(":high"), ids=lambda c: c.name)
+def test_misses_fall_with_retention_and_never_below_none(curve):
+    returned = np.array(curve.returned)
+    assert (np.diff(returned) >= 0).all()
+    assert ((returned >= 0) & (returned <= 1)).all()
+    assert 0 <= curve.reused_share <= 1
+
+
+@pytest.mark.parametrize("curve", packaged(":base") + packaged(":high"), ids=lambda c: c.name)
+def test_miss_tokens_between_interval_ends_are_within_five_percent(curve):
+    ends = [0.0, *interval_ends(curve)]
+    if len(ends) == 1:
+        assert curve.reused_share * curve.at(LAST_AGE_S) == 0
+        return
+    age = np.union1d(np.linspace(0.0, 60.0, 6_001), np.linspace(0.0, ends[-1], 20_001))
+    hit = curve.reused_share * curve.at(age)
+    occupied = np.concatenate([[0.0], np.cumsum(np.diff(age) * (1 - (hit[1:] + hit[:-1]) / 2))])
+    at_ends = np.interp(ends, age, hit)
+    chord = np.interp(occupied, np.interp(ends, age, occupied), at_ends)
+    np.testing.assert_allclose(at_ends, curve.reused_share * curve.at(np.array(ends)), atol=1e-4)
+    late = age >= 10  # caches are kept 10 s at least: nothing is decided before
+    assert np.max(((hit - chord) / (1 - hit))[late]) <= 0.052  # 5% on the builder's own grid of ages
+
+
+def test_intervals_cover_all_returns_up_to_an_hour_without_gaps():
+    for curve in packaged(":base"):
+        table = intervals(curve)
+        assert table["return_share"].sum() == pytest.approx(float(curve.at(LAST_AGE_S)), abs=1e-4)
+        assert (table["age_from_s"].to_numpy()[1:] == table["age_to_s"].to_numpy()[:-1]).all()
+
+
+def test_mean_return_is_between_the_returns_at_the_ends():
+    table = intervals(packaged_curve("agentic-coding"))
+    before = table["return_cumulative"] - table["return_share"]
+    assert ((before <= table["mean_return_before"]) & (table["mean_return_before"] <= table["return_cumulative"])).all()
+
+
+def test_measured_agentic_curve_holds_the_tokens_that_the_trace_holds():
+    """The trace keeps 26.1M tokens per request/s (214 s of input) for one hour of idle time, 48.6 s for 300 s."""
+    curve = packaged_curve("agentic-coding:high")
+    measured = packaged_curve("agentic-coding")  # the trace's gaps; its reused share is the high one
+    assert curve.reused_share * float(measured.at(60.0)) == pytest.approx(0.816, abs=0.001)
+    assert curve.reused_share * float(measured.at(3_600.0)) == pytest.approx(0.958, abs=0.001)
+    held = [end * (1 - curve.reused_share * measured.mean(0.0, end)) for end in (60.0, 300.0, 3_600.0)]
+    np.testing.assert_allclose(held, [21.8, 48.6, 214.0], rtol=0.03)
+
+
+def test_numbers_of_a_row_replace_those_of_its_scenario():
+    row = {
+        "workload": "w",
+        "scenario": "reasoning-chat",
+        "sla_tier": "ok",
+        "tps_user": 30,
+        "tps_thinking": 70,
+        "ttft_s": 4,
+        "output_thinking_tokens": 500,
+        "reuse_curve": "api",
+        "deferrable": True,
+        "mean_to_peak": 0.7,
+    }
+    got = demand([row], quarters=1).scenarios.iloc[0]
+    for field in ("ttft_s", "tps_thinking", "output_thinking_tokens", "reuse_curve", "deferrable", "mean_to_peak"):
+        assert got[field] == row[field]
+    assert got["tps_visible"] == 30
+    assert got["tps_user"] == 70
+    assert got["output_visible_tokens"] == 382
+
+
+def test_a_mean_alone_scales_the_whole_shape():
+    got = demand([{"workload": "w", "scenario": "chat", "input_mean_tokens": 24_070}], quarters=1).scenarios.iloc[0]
+    assert got["input_p50_tokens"] == pytest.approx(2 * 6_909)
+    assert got["input_p99_tokens"] == pytest.approx(2 * 85_401)
+
+
+def test_phases_hold_the_output_and_the_tier_speeds():
+    phases = demand([{"workload": "v", "scenario": "voice", "sla_tier": "ok"}], quarters=1).phases
+    assert phases[["phase", "tokens", "tps_user"]].to_numpy().tolist() == [["burst", 20, 50], ["visible", 80, 15]]
+
+
+def test_every_fault_is_reported_at_once_with_row_and_nearest_name():
+    rows = [
+        {"workload": "a", "scenario": "chatt"},
+        {"workload": "b", "scenario": "chat", "reuse_curve": "chat:hi"},
+        {"workload": "c", "scenario": "chat", "sla_tier": "goood"},
+        {"workload": "d", "scenario": "chat", "input_p50_tokens": 90_000, "input_p90_tokens": 9_000},
+        {"workload": "e", "scenario": "voice", "shared_prefix_tokens": 2_000},
+    ]
+    with pytest.raises(InputError) as caught:
+        demand(rows)
+    faults = {(f.row, f.column): str(f) for f in caught.value.faults}
+    assert set(faults) == {
+        (2, "scenario"),
+        (3, "reuse_curve"),
+        (4, "sla_tier"),
+        (5, "input_p50_tokens"),
+        (6, "shared_prefix_tokens"),
+    }
+    assert "'chat'" in faults[2, "scenario"]
+    assert "'chat:high'" in faults[3, "reuse_curve"]
+    assert "'good'" in faults[4, "sla_tier"]
+
+
+def test_a_cap_beyond_the_card_and_a_missing_forecast_are_faults():
+    broken = case([{"workload": "w", "scenario": "chat", "card": "small", "context_cap_tokens": 65_536}])
+    broken.tables["forecast"] = broken.tables["forecast"].iloc[1:]
+    broken.settings.growth_route = "turn"
+    with pytest.raises(InputError) as caught:
+        build(broken, max_context_tokens=CARD)
+    assert {f.column for f in caught.value.faults} == {"context_cap_tokens", "quarter", "growth_route"}
+
+
+def test_library_names_a_source_and_a_kind_for_every_number():
+    kinds = {"measured", "published", "press", "analyst", "physics", "vendor claim", "assumption"}
+    for table in (scenario_facts(), sla_facts()):
+        assert set(table["kind"]) <= kinds
+        assert (table["source"] != "").all()
+    numbers = scenario_facts().query("field not in ('reuse_curve', 'deferrable')")
+    low, base, high = (numbers[level].astype(float) for level in ("low", "base", "high"))
+    assert ((low <= base) & (base <= high)).all()
+
+
+def test_better_tiers_never_ask_for_less():
+    table = sla_facts().pivot(index=["scenario", "quantity"], columns="tier", values="value")[list(TIERS)]
+    for (scenario, quantity), row in table.iterrows():
+        steps = np.diff(row.to_numpy()) if quantity != "ttft_s" else -np.diff(row.replace(np.inf, 1e9).to_numpy())
+        assert (steps >= 0).all(), (scenario, quantity)
+
+
+def test_output_tokens_are_those_of_a_request_not_of_a_task():
+    got = demand(quarters=1).scenarios.set_index("workload")
+    agentic = got.loc[["deep-research", "coding-agentic", "large-coding"]]
+    per_request = agentic["output_thinking_tokens"] + agentic["output_visible_tokens"]
+    assert (per_request < 1_000).all()
+    assert (agentic["calls_per_task"] * per_request > 10_000).all()
