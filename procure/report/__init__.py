@@ -1,0 +1,26 @@
+"""A plan as people read it: workbook, page, pictures, terminal."""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from procure.report.page import write_page
+    from procure.report.pictures import plot_sweep, write_pictures
+    from procure.report.terminal import print_plan
+    from procure.report.workbook import write_workbook
+
+__all__ = ["plot_sweep", "print_plan", "write_page", "write_pictures", "write_workbook"]
+
+_HOME = {
+    "plot_sweep": "procure.report.pictures",
+    "print_plan": "procure.report.terminal",
+    "write_page": "procure.report.page",
+    "write_pictures": "procure.report.pictures",
+    "write_workbook": "procure.report.workbook",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOME:
+        return getattr(import_module(_HOME[name]), name)
+    raise AttributeError(f"module 'procure.report' has no attribute {name!r}")

@@ -1,0 +1,97 @@
+"""Service: what each workload asks for and gets, and the racks that do the work."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pandas as pd
+
+from procure.plan import Plan
+from procure.report.cells import Call, total
+from procure.report.layout import Row, Timeline, TimeSheet, over_time
+
+_FACTS = (
+    ("ttft_target_s", "TTFT target", "s", "input:number"),
+    ("ttft_share", "requests within TTFT", "share", "solver:share"),
+    ("tps_target", "TPS/User target", "tokens/s", "input:number"),
+    ("task_s", "one task", "s", "solver:number"),
+    ("cause", "cause of shortfall", "", "solver"),
+)
+
+
+@dataclass(frozen=True)
+class Service:
+    """The sheet, and rows by workload: share unserved, requests served, and requests decoded and prefilled."""
+
+    book: TimeSheet
+    short: dict[str, Row]
+    served: dict[str, Row]
+    decoded: dict[str, Row]
+    prefilled: dict[str, Row]
+
+    def total_short(self) -> Call | float:
+        """Sum of the unserved shares; 0 where every request is served."""
+        return total(*[row.over_time for row in self.short.values()]) if self.short else 0.0
+
+
+def service_sheet(plan: Plan, timeline: Timeline) -> Service:
+    """Demand and shortfall by workload, then decode and prefill work summed by SKU and by workload."""
+    book = TimeSheet("Service", "Service", "Requests, service levels and the racks busy at the peak. "
+                     "Assignments are solver output.", timeline)  # fmt: skip
+    short, served = _workloads(book, plan.tables["sla"])
+    decode, prefill = plan.tables["serving"], plan.tables["prefill"]
+    decoded = _work(book, "Decode, requests/s", decode, "workload", "requests_per_s", "requests/s")
+    _work(book, "Decode, racks busy", decode, "sku", "racks", "racks")
+    if (decode["lpx_racks"] > 0).any():
+        _work(book, "Decode, LPX racks busy", decode[decode["lpx_racks"] > 0], "sku", "lpx_racks", "LPX racks")
+    prefilled = _work(book, "Prefill, requests/s", prefill, "workload", "requests_per_s", "requests/s")
+    _work(book, "Prefill, racks busy", prefill, "sku", "racks", "racks")
+    return Service(book, short, served, decoded, prefilled)
+
+
+def _workloads(book: TimeSheet, sla: pd.DataFrame) -> tuple[dict[str, Row], dict[str, Row]]:
+    book.heading("Demand and shortfall by workload", "Served = requests x (1 - share unserved).")
+    book.header(["Workload", "", "", "Item", "Unit", "", "", ""])
+    timeline, keys = book.timeline, ["workload"]
+    requests = over_time(sla, keys, "requests_per_s", timeline)
+    unserved = over_time(sla, keys, "short_share", timeline)
+    facts = {column: over_time(sla, keys, column, timeline, empty=None) for column, *_ in _FACTS}
+    short: dict[str, Row] = {}
+    served: dict[str, Row] = {}
+    for key in requests:
+        name, top = key[0], book.row
+        book.line([name, None, None, "requests at the peak", "requests/s"], "solver:number", requests[key])
+        short[name] = book.line([name, None, None, "share unserved", "share"], "solver:share", unserved[key])
+        book.line([name, None, None, "share served", "share"], "calc:share",
+                  lambda i, r=top: 1 - book.cell(r + 1, i))  # fmt: skip
+        served[name] = book.line(
+            [name, None, None, "requests served", "requests/s"], "calc:number",
+            lambda i, r=top: book.cell(r, i) * book.cell(r + 2, i),
+        )  # fmt: skip
+        for column, title, unit, style in _FACTS:
+            values = facts[column].get(key, [])
+            if any(v not in (None, "") for v in values):
+                book.line([name, None, None, title, unit], style, [v if v != "" else None for v in values])
+        book.row += 1
+    return short, served
+
+
+def _work(book: TimeSheet, title: str, frame: pd.DataFrame, group: str, value: str, unit: str) -> dict[str, Row]:
+    """A block of rows, grouped and summed by SKU or by workload; returns the sums."""
+    other = "workload" if group == "sku" else "sku"
+    how = "store" if "store" in frame.columns else "deployment"
+    names = {"sku": "SKU", "workload": "Workload", "store": "Cache read from", "deployment": "Deployment"}
+    book.heading(title)
+    book.header([names[group], "Site", names[other], names[how], "Unit", "Bucket", "", ""])
+    rows = over_time(frame, [group, "site", other, how, "bucket"], value, book.timeline)
+    sums: dict[str, Row] = {}
+    for name in sorted({key[0] for key in rows}):
+        first = book.row
+        for key in (k for k in rows if k[0] == name):
+            book.line([*key[:4], unit, key[4]], "solver:number", rows[key])
+        last = book.row - 1
+        sums[name] = book.line([name, None, None, "sum", unit], "sum:number",
+                               book.sums_of(first, last))  # fmt: skip
+    if not rows:
+        book.line(["none"], "calc:number", [None] * len(book.timeline.quarters))
+    return sums

@@ -1,0 +1,140 @@
+"""The plan in sentences, shared by the workbook, the page and the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import pandas as pd
+
+from procure.plan import Plan, Status
+from procure.quarter import Quarter
+
+KINDS = {
+    "measured": "measured",
+    "published": "published by the maker",
+    "user": "given in the case",
+    "analyst": "an analyst's figure",
+    "press": "press report",
+    "physics": "worked out from physics",
+    "vendor claim": "vendor's claim, not tested",
+    "assumption": "assumption",
+}
+"""How sure a premise is, from its kind."""
+
+
+def usd(amount: float) -> str:
+    """An amount with three or four figures: 1.234 B USD, 45.6 M USD."""
+    size = abs(amount)
+    for scale, name in ((1e9, "B"), (1e6, "M"), (1e3, "k")):
+        if size >= scale * 0.9995:
+            digits = 3 if name == "B" else 1
+            return f"{amount / scale:,.{digits}f} {name} USD"
+    return f"{amount:,.0f} USD"
+
+
+def count_of(number: float, noun: str) -> str:
+    """A number with its noun: 1 order, 2 orders."""
+    return f"{number:,.0f} {noun}" + ("" if number == 1 else "s")
+
+
+def short_share(plan: Plan) -> float:
+    """Share of the planned quarters' peak requests that is not served."""
+    sla = plan.tables["sla"]
+    sla = sla[sla["quarter"].isin(planned_quarters(plan))]
+    asked = float(sla["requests_per_s"].sum())
+    return float((sla["short_share"] * sla["requests_per_s"]).sum()) / asked if asked else 0.0
+
+
+def planned_quarters(plan: Plan) -> list[str]:
+    """Quarters whose orders are recommended."""
+    cash = plan.tables["cash"]
+    return sorted(set(cash.loc[cash["span"] == "planned", "quarter"]))
+
+
+def status_sentence(plan: Plan) -> str:
+    """How the run ended, in one sentence."""
+    gap = plan.summary.get("gap")
+    within = f"within {gap:.2%} of the least possible" if gap is not None else "not bounded"
+    match plan.status:
+        case Status.OPTIMAL:
+            return f"Every SLA is met; the cost is {within}."
+        case Status.SHORT:
+            return (
+                f"The cost is {within}, but {share(short_share(plan))} of the planned peak requests cannot be served."
+            )
+        case Status.LIMIT:
+            short = short_share(plan)
+            served = "every SLA is met" if short == 0 else f"{share(short)} of the planned peak requests are not served"
+            return f"Stopped by a limit before the proof was complete: {served}, the cost is {within}."
+    return "DO NOT USE: the plan does not pass its own verification; see the checks."
+
+
+def share(fraction: float) -> str:
+    """A share as a percentage that never rounds something to nothing."""
+    if 0 < fraction < 0.0005:
+        return "less than 0.1%"
+    if 0.9995 < fraction < 1:
+        return "more than 99.9%"
+    return f"{fraction:.1%}"
+
+
+def quarter_ranges(quarters: Iterable[str]) -> str:
+    """Quarters with runs drawn together: 2027Q1 to 2027Q3, 2028Q2."""
+    runs: list[list[Quarter]] = []
+    for quarter in sorted(Quarter(q) for q in set(quarters)):
+        if runs and quarter.index == runs[-1][-1].index + 1:
+            runs[-1].append(quarter)
+        else:
+            runs.append([quarter])
+    return ", ".join(str(r[0]) if len(r) == 1 else f"{r[0]} to {r[-1]}" for r in runs)
+
+
+def binding_rows(limits: pd.DataFrame) -> pd.DataFrame:
+    """The rows of a plan's limits that bind, however the truth was stored."""
+    return limits[limits["binding"].map(holds)]
+
+
+def holds(value: Any) -> bool:
+    """Whether a stored truth value is true: True, 1, ``true``."""
+    return str(value).lower() in ("true", "1", "1.0")
+
+
+def binding_sentences(plan: Plan) -> list[str]:
+    """One sentence for every limit that binds: which, where, when, and how much it is."""
+    sentences = []
+    rows = binding_rows(plan.tables["limits"])
+    for (family, site, item), found in rows.groupby(["family", "site", "item"], dropna=False, sort=True):
+        low, high, unit = float(found["limit"].min()), float(found["limit"].max()), str(found["unit"].iloc[0])
+        amount = f"{low:,.4g}" if low == high else f"{low:,.4g} to {high:,.4g}"
+        where = " ".join(str(part) for part in (family, f"at {site}" if str(site) else "", item) if str(part))
+        sentences.append(f"{where}: full in {quarter_ranges(found['quarter'])} ({amount} {unit}).")
+    return sentences
+
+
+def causes(plan: Plan) -> list[tuple[str, str, float, str]]:
+    """What is not served: workload, quarters, mean share of its requests, cause."""
+    sla = plan.tables["sla"]
+    short = sla[sla["short_share"] > 0]
+    return [
+        (str(workload), quarter_ranges(rows["quarter"]), float(rows["short_share"].mean()), str(cause))
+        for (workload, cause), rows in short.groupby(["workload", "cause"], dropna=False)
+    ]
+
+
+def evidence_lines(summary: dict[str, Any]) -> list[tuple[str, str, float]]:
+    """What shares of money and rack-seconds rest on which kind of evidence: (what, kind, share)."""
+    names = {"money": "Money", "rack_seconds": "Rack-seconds"}
+    return [
+        (names.get(what, what), kind, float(part))
+        for what, shares in (summary.get("evidence") or {}).items()
+        for kind, part in sorted(shares.items(), key=lambda item: -item[1])
+    ]
+
+
+def order_lines(plan: Plan) -> list[str]:
+    """What to order when: one line for each quarter, site and SKU of the planned quarters."""
+    return [
+        f"{row.quarter}: order {int(row.count):,} {row.sku} for {row.site}, delivered {row.delivery_quarter}"
+        for row in plan.purchases[["quarter", "count", "sku", "site", "delivery_quarter"]].itertuples(name="Order")
+    ]

@@ -1,0 +1,193 @@
+"""A small plan made by hand: 14 quarters (8 planned), two sites, four SKUs, money that follows from the orders."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from procure.plan import Plan
+from procure.plan.plan import TABLES, frame
+from procure.quarter import Quarter
+
+QUARTERS = [str(Quarter("2027Q1") + i) for i in range(14)]
+PLANNED = 8
+RATE = 0.1
+PRICES = {"vr-nvl72": (7e6, 924e3, 60e3), "lpx": (5e6, 2e5, 3e4), "cmx-rack": (4e5, 1e5, 1e4)}
+EXISTING = {("dfw", "gb200-nvl72"): 12, ("osl", "gb200-nvl72"): 6}
+LEAD = 3
+ORDERS = [  # order quarter, site, SKU, units
+    (0, "dfw", "vr-nvl72", 4), (2, "osl", "vr-nvl72", 3), (2, "dfw", "cmx-rack", 1), (4, "dfw", "vr-nvl72", 5),
+    (5, "osl", "lpx", 4), (9, "dfw", "vr-nvl72", 2),
+]  # fmt: skip
+SHARE_AT_ORDER = {"vr-nvl72": 0.2, "lpx": 0.3, "cmx-rack": 0.2}
+POWER_KW = {"vr-nvl72": 242.0, "lpx": 160.0, "cmx-rack": 25.0, "gb200-nvl72": 139.0}
+
+
+def span(t: int) -> str:
+    return "planned" if t < PLANNED else "lookahead"
+
+
+def factor(t: float) -> float:
+    return (1 + RATE) ** (-t / 4)
+
+
+def _units() -> dict[tuple[str, str, str], list[tuple[float, float, float, float]]]:
+    """Opening, delivered, retired, closing by (site, SKU, vintage); osl retires two old racks in quarter 6."""
+    made = {}
+    for (site, sku), count in EXISTING.items():
+        rows, stock = [], float(count)
+        for t in range(len(QUARTERS)):
+            gone = 2.0 if (site, t) == ("osl", 6) else 0.0
+            rows.append((stock, 0.0, gone, stock - gone))
+            stock -= gone
+        made[site, sku, "2025Q4"] = rows
+    arrivals = [(t + LEAD, site, sku, n) for t, site, sku, n in ORDERS] + [(1, "dfw", "vr-nvl72", 2)]  # a firm order
+    for arrival, site, sku, n in arrivals:
+        made[site, sku, QUARTERS[arrival]] = [
+            (
+                0.0 if t <= arrival else float(n),
+                float(n) if t == arrival else 0.0,
+                0.0,
+                float(n) if t >= arrival else 0.0,
+            )
+            for t in range(len(QUARTERS))
+        ]
+    return made
+
+
+def make_plan(rename: Callable[[str], str] = lambda name: name, price_factor: float = 1.0, **summary: Any) -> Plan:
+    """The plan; ``rename`` changes every name of a site, SKU, workload and premise; prices times ``price_factor``."""
+    quarter = dict(enumerate(QUARTERS))
+    purchases, cash, powers, fleet = [], [], {}, []
+    for t, site, sku, n in ORDERS:
+        price, attach, install = (p * price_factor for p in PRICES[sku])
+        m = SHARE_AT_ORDER[sku]
+        purchases.append((quarter[t], site, sku, n, span(t), quarter[t + LEAD], price, attach, install, m,
+                          n * (price + attach + install)))  # fmt: skip
+        cash.append((t, "capex", site, sku, n * m * (price + attach), 0))
+        cash.append((t + LEAD, "capex", site, sku, n * ((1 - m) * (price + attach) + install), 0))
+        cash.append((13, "residual", site, sku, -0.3 * n * price, 1))
+    cash.append((1, "firm orders", "dfw", "vr-nvl72", 2 * 5e6, 0))
+    for (site, sku, vintage), rows in _units().items():
+        for t, row in enumerate(rows):
+            fleet.append((quarter[t], site, sku, vintage, *row))
+            powers[t, site] = powers.get((t, site), 0.0) + row[3] * POWER_KW[sku]
+            cash.append((t, "power", site, sku, row[3] * POWER_KW[sku] * 2190 * 0.07, 0))
+    totals: dict[tuple, float] = {}
+    for t, line, site, sku, usd, timing in cash:
+        totals[t, line, site, sku, timing] = totals.get((t, line, site, sku, timing), 0.0) + usd
+    cash_rows = [
+        (quarter[t], span(t), line, site, sku, usd, factor(t + timing), usd * factor(t + timing))
+        for (t, line, site, sku, timing), usd in sorted(totals.items())
+    ]
+    made: dict[str, pd.DataFrame] = {
+        "purchases": pd.DataFrame(purchases, columns=[*TABLES["purchases"][:9], "milestone_order", "capex_usd"]),
+        "fleet": frame("fleet", fleet),
+        "cash": frame("cash", cash_rows),
+    }
+    costs = made["cash"].groupby(["line", "span"], as_index=False)["npv_usd"].sum()
+    made["costs"] = costs[["line", "span", "npv_usd"]]
+    limits = {"dfw": 6_000.0, "osl": 2_000.0}
+    limit_rows = [("power", quarter[t], site, "facility", kw, limits[site], limits[site] - kw, "kW",
+                   kw > 0.9 * limits[site])
+                  for (t, site), kw in sorted(powers.items())]  # fmt: skip
+    limit_rows += [("positions", q, "dfw", "hall", 20.0 + t, 60.0, 40.0 - t, "positions", False)
+                   for t, q in enumerate(QUARTERS)]  # fmt: skip
+    limit_rows += [("ports", q, "osl", "", 3.0, float("inf"), float("inf"), "ports", False) for q in QUARTERS]
+    made["limits"] = frame("limits", limit_rows)
+    made |= _service(quarter)
+    made["premises"] = frame("premises", [
+        ("discount_rate_per_year", RATE, "per year", 0.08, 0.12, "assumption", "treasury", "2026-11", ""),
+        ("vr-nvl72 price_usd", 7e6, "USD", 6e6, 8e6, "analyst", "an analyst's note", "2026-09", "level of 2026Q4"),
+        ("kv_format", "fp8", "", None, None, "user", "case", "", ""),
+    ])  # fmt: skip
+    made["checks"] = frame("checks", [("power within limits", True, "28 rows"), ("money adds up", True, "")])
+    for name in TABLES:
+        made.setdefault(name, frame(name, []))
+    for table in made.values():
+        for column in set(table.columns) & {"site", "sku", "workload", "deployment", "item"}:
+            table[column] = [rename(str(v)) for v in table[column]]
+    objective = float(made["costs"]["npv_usd"].sum())
+    facts = {"name": rename("by-hand"), "status": "optimal", "objective_usd": objective, "bound_usd": objective * 0.997,
+             "gap": 0.003, "shortfall": 0.0, "input_hash": "abc123",
+             "versions": {"procure": "0.1.0", "highspy": "1.16.0"},
+             "seconds": {"solve": 12.0}, "evidence": {"money": {"analyst": 0.7, "assumption": 0.3}}}  # fmt: skip
+    return Plan({**facts, **summary}, made)
+
+
+def _service(quarter: dict[int, str]) -> dict[str, pd.DataFrame]:
+    sla, serving, prefill, kv, demand = [], [], [], [], []
+    for t, q in quarter.items():
+        for workload, base, short in (("chat", 100.0, 0.0), ("agentic coding", 20.0, 0.05 if t == 3 else 0.0)):
+            rate = base * 1.05**t
+            served = rate * (1 - short)
+            sla.append(
+                (q, workload, rate, 1 - short, short, "inside lead time" if short else "", 2.0, 0.93, 20.0, None)
+            )
+            for site, part in (("dfw", 0.6), ("osl", 0.4)):
+                for bucket, weight in (("short", 0.7), ("long", 0.3)):
+                    amount = served * part * weight
+                    serving.append((q, site, workload, bucket, "gb200-nvl72", "gb200-nvl72", amount, amount / 20, 0.0,
+                                    "measured"))  # fmt: skip
+                    prefill.append((q, site, workload, bucket, "gb200-nvl72", "gb200-nvl72", "recompute", amount / 2,
+                                    amount / 60))  # fmt: skip
+                    prefill.append((q, site, workload, bucket, "gb200-nvl72", "gb200-nvl72", "ssd", amount / 2,
+                                    amount / 200))  # fmt: skip
+                for tier, size in (("hbm", 4e12), ("ssd", 9e13), ("cmx", 6e14 if t > 5 and site == "dfw" else 0.0)):
+                    kv.append(
+                        (q, site, workload, tier, tier, size * 1.03**t * part, served * part / 3, 3e9, 1e9, 3600.0)
+                    )
+            for bucket, tokens in (("short", 2_000), ("long", 40_000)):
+                demand.append((q, workload, bucket, rate / 2, tokens, 2 * tokens, 200, 300, tokens * 4e4))
+    return {
+        "sla": frame("sla", sla),
+        "serving": frame("serving", serving),
+        "prefill": frame("prefill", prefill),
+        "kv_placement": frame("kv_placement", kv),
+        "demand": frame("demand", demand),
+    }
+
+
+@pytest.fixture(scope="session")
+def plan() -> Plan:
+    return make_plan()
+
+
+@pytest.fixture(scope="session")
+def build_plan() -> Callable[..., Plan]:
+    return make_plan
+
+
+PROFILE = """<?xml version="1.0" encoding="UTF-8"?>
+<oor:items xmlns:oor="http://openoffice.org/2001/registry" xmlns:xs="http://www.w3.org/2001/XMLSchema"
+ xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance">
+<item oor:path="/org.openoffice.Office.Calc/Formula/Load"><prop oor:name="OOXMLRecalcMode" oor:op="fuse">
+<value>0</value></prop></item>
+</oor:items>
+"""
+
+
+@pytest.fixture(scope="session")
+def recalculate(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Path], Path]:
+    """A copy of a workbook with every formula worked out afresh by LibreOffice, in a profile of its own."""
+    if shutil.which("soffice") is None:
+        pytest.skip("LibreOffice is not installed")
+    profile = tmp_path_factory.mktemp("profile")
+    (profile / "user").mkdir()
+    (profile / "user" / "registrymodifications.xcu").write_text(PROFILE)
+
+    def run(path: Path) -> Path:
+        out = tmp_path_factory.mktemp("recalculated")
+        subprocess.run(
+            ["soffice", f"-env:UserInstallation=file://{profile}", "--headless", "--convert-to", "xlsx", "--outdir",
+             str(out), str(path)], check=True, capture_output=True, timeout=240,
+        )  # fmt: skip
+        return out / path.name
+
+    return run
