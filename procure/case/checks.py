@@ -1,0 +1,266 @@
+"""Second and third pass over a case: names that must exist, then tables that must agree with each other."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from procure.case.reader import Cell, Rows
+from procure.case.scenarios import kv_formats, reuse_curves, scenario_values, weight_precisions
+from procure.case.schema import TABLES
+from procure.case.settings import FILE, Settings
+from procure.catalogue import Catalogue, Sku
+from procure.catalogue.tables import resolve
+from procure.errors import Fault, InputError, nearest
+from procure.quarter import Quarter
+from procure.sizing import Card, card_names
+
+Tables = Mapping[str, Rows]
+
+
+@dataclass
+class Names:
+    """What the names in a case may refer to."""
+
+    tables: Tables
+    catalogue: Catalogue
+    folder: Path | None
+
+    @cached_property
+    def known(self) -> dict[str, Sequence[str]]:
+        """Known names by kind of reference."""
+        return {
+            "workload": [str(row["workload"]) for row in self.tables["workloads"].rows if row.get("workload")],
+            "site": sorted({str(row["site"]) for row in self.tables["sites"].rows if row.get("site")}),
+            "sku": sorted(self.catalogue.skus),
+            "scenario": sorted(scenario_values()),
+            "kv_format": kv_formats(),
+            "precision": weight_precisions(),
+            "reuse_curve": reuse_curves(),
+            "table": [*TABLES, FILE],
+            "card": card_names(),
+        }
+
+
+def references(names: Names) -> tuple[list[Fault], dict[str, Card]]:
+    """Put canonical names into the tables in place; faults for names that are not known; the cards used."""
+    faults: list[Fault] = []
+    cards: dict[str, Card] = {}
+    for name, table in TABLES.items():
+        rows = names.tables[name]
+        for column in table.columns:
+            if not column.reference:
+                continue
+            for line, row in zip(rows.lines, rows.rows, strict=True):
+                value = row.get(column.name)
+                if value is None:
+                    continue
+                if column.reference == "card":
+                    faults += _card(names, rows.file, line, row, cards)
+                    continue
+                known = names.known[column.reference]
+                meant = resolve(str(value), known) if column.reference == "sku" else str(value)
+                if meant not in known:
+                    expected = f"A known {column.reference.replace('_', ' ')}."
+                    faults.append(Fault(rows.file, line, column.name, str(value), expected, nearest(str(value), known)))
+                else:
+                    row[column.name] = meant
+    return faults, cards
+
+
+def _card(names: Names, file: str, line: int, row: dict[str, Cell], cards: dict[str, Card]) -> list[Fault]:
+    text = str(row["card"])
+    if text not in names.known["card"] and names.folder is not None and (names.folder / text).exists():
+        text = str((names.folder / text).resolve())
+    try:
+        card = Card.load(text)
+        needed = (card.max_context_tokens, card.native_precision, card.params)
+    except InputError as error:
+        return [
+            Fault(file, line, "card", str(row["card"]), fault.expected, fault.hint)
+            if fault.file == "card"
+            else Fault(fault.file, fault.row, fault.column, fault.value, fault.expected, fault.hint)
+            for fault in error.faults
+        ]
+    del needed
+    row["card"] = text
+    cards[text] = card
+    return []
+
+
+def duplicates(tables: Tables) -> list[Fault]:
+    """Rows that repeat the key of an earlier row."""
+    faults: list[Fault] = []
+    for name, table in TABLES.items():
+        seen: dict[tuple[Cell, ...], int] = {}
+        rows = tables[name]
+        for line, row in zip(rows.lines, rows.rows, strict=True):
+            key = tuple(row.get(column) for column in table.key)
+            if any(part is None for part in key):
+                continue
+            if key in seen:
+                what = ", ".join(str(part) for part in key)
+                expected = f"Each {', '.join(table.key)} once; row {seen[key]} has it too."
+                faults.append(Fault(rows.file, line, ", ".join(table.key), what, expected))
+            seen.setdefault(key, line)
+    return faults
+
+
+def agreement(tables: Tables, settings: Settings, catalogue: Catalogue, cards: Mapping[str, Card]) -> list[Fault]:
+    """Everything that two tables must agree on."""
+    first = Quarter(settings.first_quarter)
+    quarters = [first + step for step in range(settings.planned_quarters + settings.lookahead_quarters)]
+    faults = _horizon(settings, catalogue, first)
+    faults += _in_horizon(tables, quarters)
+    faults += _coverage(tables, quarters)
+    faults += _lengths(tables, cards)
+    faults += _sites(tables, catalogue, first)
+    faults += _owned(tables, catalogue, quarters)
+    return faults
+
+
+def _horizon(settings: Settings, catalogue: Catalogue, first: Quarter) -> list[Fault]:
+    sold = [sku for sku in catalogue.skus.values() if not sku.last_order or Quarter(sku.last_order) >= first]
+    slowest = max(sold, key=lambda sku: sku.lead_quarters)
+    needed = math.ceil(slowest.lead_quarters) + 2
+    if settings.lookahead_quarters >= needed:
+        return []
+    expected = (
+        f"{needed} or more: {slowest.name} takes {slowest.lead_quarters:g} quarters, rounded up, "
+        "and two more keep late orders in sight."
+    )
+    return [Fault(FILE, 0, "lookahead_quarters", str(settings.lookahead_quarters), expected)]
+
+
+def _rows(tables: Tables, name: str) -> Iterable[tuple[str, int, dict[str, Cell]]]:
+    rows = tables[name]
+    return ((rows.file, line, row) for line, row in zip(rows.lines, rows.rows, strict=True))
+
+
+def _in_horizon(tables: Tables, quarters: list[Quarter]) -> list[Fault]:
+    first, last = quarters[0], quarters[-1]
+    inside = f"A quarter of the plan and its look-ahead, {first} to {last}."
+    rules: list[tuple[str, str, Callable[[Quarter], bool], str]] = [
+        ("forecast", "quarter", lambda q: first <= q <= last, inside),
+        ("budget", "quarter", lambda q: first <= q <= last, inside),
+        ("reserved", "quarter", lambda q: first <= q <= last, inside),
+        ("orders", "delivery", lambda q: first <= q <= last, f"{inside} Units that stand already belong in fleet.csv."),
+        ("fleet", "in_service", lambda q: q < first, f"Before {first}; what arrives later belongs in orders.csv."),
+        ("sites", "from_quarter", lambda q: q <= last, f"{last} or earlier: later limits are never used."),
+    ]
+    return [
+        Fault(file, line, column, str(row[column]), expected)
+        for name, column, allowed, expected in rules
+        for file, line, row in _rows(tables, name)
+        if row.get(column) is not None and not allowed(Quarter(str(row[column])))
+    ]
+
+
+def _coverage(tables: Tables, quarters: list[Quarter]) -> list[Fault]:
+    faults: list[Fault] = []
+    asked = {(row["workload"], str(row["quarter"])) for _, _, row in _rows(tables, "forecast")}
+    for _, _, row in _rows(tables, "workloads"):
+        missing = [str(q) for q in quarters if (row["workload"], str(q)) not in asked]
+        if missing:
+            expected = f"A row for every quarter; {_some(missing)} missing. Write 0 where nothing is asked."
+            faults.append(Fault("forecast.csv", 0, "workload", str(row["workload"]), expected))
+    stated = {str(row["quarter"]) for _, _, row in _rows(tables, "budget")}
+    missing = [str(q) for q in quarters if str(q) not in stated]
+    if stated and missing:
+        faults.append(Fault("budget.csv", 0, "quarter", "", f"A row for every quarter; {_some(missing)} missing."))
+    return faults
+
+
+def _some(items: list[str]) -> str:
+    shown = ", ".join(items[:4]) + (f" and {len(items) - 4} more" if len(items) > 4 else "")
+    return f"{shown} {'is' if len(items) == 1 else 'are'}"
+
+
+def _lengths(tables: Tables, cards: Mapping[str, Card]) -> list[Fault]:
+    faults: list[Fault] = []
+    for file, line, row in _rows(tables, "workloads"):
+        limit = cards[str(row["card"])].max_context_tokens
+        cap = float(row["context_cap_tokens"] or 0)
+        if cap > limit:
+            expected = f"{limit:,} tokens or fewer: {cards[str(row['card'])].name} holds no longer context."
+            hint = "State the cap; longer requests are then compacted to it."
+            faults.append(Fault(file, line, "context_cap_tokens", f"{cap:g}", expected, hint))
+        lengths = [float(row[column] or 0) for column in ("input_p50_tokens", "input_p90_tokens", "input_p99_tokens")]
+        if lengths != sorted(lengths):
+            shown = ", ".join(f"{length:g}" for length in lengths)
+            faults.append(Fault(file, line, "input_p50_tokens", shown, "p50 <= p90 <= p99."))
+        mean = float(row["input_mean_tokens"] or 0)
+        if float(row["shared_prefix_tokens"] or 0) > mean:
+            shown = f"{float(row['shared_prefix_tokens'] or 0):g}"
+            faults.append(Fault(file, line, "shared_prefix_tokens", shown, f"No longer than the mean input, {mean:g}."))
+        if mean + float(row["output_thinking_tokens"] or 0) + float(row["output_visible_tokens"] or 0) > cap:
+            expected = f"Mean input and output within the context cap, {cap:g}."
+            faults.append(Fault(file, line, "input_mean_tokens", f"{mean:g}", expected))
+    return faults
+
+
+def _sites(tables: Tables, catalogue: Catalogue, first: Quarter) -> list[Fault]:
+    faults: list[Fault] = []
+    starts: dict[str, Quarter] = {}
+    floors: dict[str, float] = {}
+    for _, _, row in _rows(tables, "sites"):
+        site, quarter = str(row["site"]), Quarter(str(row["from_quarter"]))
+        starts[site] = min(starts.get(site, quarter), quarter)
+        floors[site] = max(floors.get(site, 0.0), float(row["floor_load_kg_per_m2"] or 0))
+    for site, start in starts.items():
+        if start > first:
+            expected = f"A first row at {first} or earlier."
+            faults.append(Fault("sites.csv", 0, "from_quarter", f"{site}: {start}", expected))
+    for name in ("fleet", "orders"):
+        for file, line, row in _rows(tables, name):
+            sku = catalogue.sku(str(row["sku"]))
+            load = sku.weight_kg / sku.footprint_m2 if sku.footprint_m2 else 0.0
+            limit = floors.get(str(row["site"]), math.inf)
+            if load > limit:
+                expected = f"A unit that the floor bears: {load:,.0f} kg/m2 on {limit:,.0f} at {row['site']}."
+                faults.append(Fault(file, line, "sku", sku.name, expected))
+    return faults
+
+
+def _owned(tables: Tables, catalogue: Catalogue, quarters: list[Quarter]) -> list[Fault]:
+    """Parts need their hosts, and what is reserved must be there."""
+    last = quarters[-1]
+    faults: list[Fault] = []
+    held: dict[tuple[str, str], list[tuple[Quarter, int]]] = {}
+    for name, column in (("fleet", "in_service"), ("orders", "delivery")):
+        for _, _, row in _rows(tables, name):
+            key = (str(row["site"]), str(row["sku"]))
+            held.setdefault(key, []).append((Quarter(str(row[column])), int(row["count"] or 0)))
+
+    def count(site: str, sku: str, quarter: Quarter) -> int:
+        return sum(units for arrival, units in held.get((site, sku), []) if arrival <= quarter)
+
+    for (site, name), arrivals in sorted(held.items()):
+        sku = catalogue.sku(name)
+        room, each = _host(sku, catalogue)
+        for quarter in sorted({max(arrival, quarters[0]) for arrival, _ in arrivals}):
+            hosts = count(site, room, quarter) if room else 0
+            if room and quarter <= last and count(site, name, quarter) > each * hosts:
+                expected = (
+                    f"At most {each} per {room}; there are {count(site, name, quarter)} for {hosts} in {quarter}."
+                )
+                faults.append(Fault("fleet.csv, orders.csv", 0, "count", f"{name} at {site}", expected))
+                break
+    for file, line, row in _rows(tables, "reserved"):
+        there = count(str(row["site"]), str(row["sku"]), Quarter(str(row["quarter"])))
+        if int(row["count"] or 0) > there:
+            expected = f"At most the {there} units that the fleet and firm orders have there in {row['quarter']}."
+            faults.append(Fault(file, line, "count", str(row["count"]), expected))
+    return faults
+
+
+def _host(sku: Sku, catalogue: Catalogue) -> tuple[str, int]:
+    """The SKU that a part goes into and how many parts it takes; no name for a unit that stands alone."""
+    if sku.kind == "ssd_kit":
+        return sku.host, 1
+    if sku.kind == "cmx_enclosure":
+        return "cmx-rack", round(catalogue.fact("cmx-rack", "enclosures_per_rack").number)
+    return "", 0

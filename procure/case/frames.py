@@ -1,0 +1,51 @@
+"""Tables as rows of cells, and as DataFrames."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import pandas as pd
+
+from procure.case.reader import Cell, Rows, type_rows
+from procure.case.schema import Column, Table
+from procure.errors import Fault
+
+_DTYPES = {"number": "float64", "text": "object", "choice": "object", "quarter": "object"}
+
+
+def frame_of(table: Table, rows: Rows, columns: Sequence[str] | None = None) -> pd.DataFrame:
+    """The DataFrame of a table; whole numbers and flags stay such where no cell is empty."""
+    names = [column.name for column in table.columns] if columns is None else list(columns)
+    series = {name: _series(table.by_column[name], [row.get(name) for row in rows.rows]) for name in names}
+    return pd.DataFrame(series, columns=names)
+
+
+def _series(column: Column, cells: list[Cell]) -> pd.Series:
+    if column.kind in _DTYPES:
+        return pd.Series(cells, dtype=_DTYPES[column.kind])
+    if any(cell is None for cell in cells):
+        return pd.Series(cells, dtype="object")
+    return pd.Series(cells, dtype="int64" if column.kind == "integer" else "bool")
+
+
+def rows_of(table: Table, frame: pd.DataFrame) -> tuple[Rows, list[Fault]]:
+    """A DataFrame's cells, checked as if they had been read from a CSV file."""
+    header = [str(name) for name in frame.columns]
+    body = [
+        (line, [_text(table.by_column.get(name), value) for name, value in zip(header, record, strict=True)])
+        for line, record in enumerate(frame.itertuples(index=False, name=None), start=2)
+    ]
+    return type_rows(table, header, body)
+
+
+def _text(column: Column | None, value: object) -> str:
+    if value is None or value is pd.NA or (isinstance(value, float) and math.isnan(value)):
+        return ""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float):
+        if math.isinf(value) and column is not None and not column.required:
+            return ""  # no limit, which an empty cell says
+        return repr(float(value))
+    return str(value).strip()

@@ -1,0 +1,48 @@
+"""What a packaged scenario says about a workload that does not say it itself."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from procure.catalogue.fact import read_rows
+from procure.catalogue.paths import packaged_path
+
+SLA_COLUMNS = {"ttft_s": "ttft_s", "tps_user": "tps_visible", "tps_thinking": "tps_thinking"}
+"""Column of ``workloads`` and the quantity of ``data/scenarios/sla.csv`` that fills it."""
+
+LENGTH_COLUMNS = ("input_p50_tokens", "input_p90_tokens", "input_p99_tokens")
+
+
+@cache
+def scenario_values() -> dict[str, dict[str, str]]:
+    """Base values of every scenario by field, as text."""
+    values: dict[str, dict[str, str]] = {}
+    for _, row in read_rows(packaged_path("data/scenarios/scenarios.csv")):
+        values.setdefault(row["scenario"], {})[row["field"]] = row["base"]
+    return values
+
+
+@cache
+def service_levels() -> dict[tuple[str, str, str], float]:
+    """Targets by (scenario, tier, quantity); a TTFT of infinity is no target."""
+    rows = read_rows(packaged_path("data/scenarios/sla.csv"))
+    return {(row["scenario"], row["tier"], row["quantity"]): float(row["value"]) for _, row in rows}
+
+
+@cache
+def reuse_curves() -> tuple[str, ...]:
+    """Names that ``reuse_curve`` may have: packaged curves, their low and high bands, and none."""
+    names = {row["curve"] for _, row in read_rows(packaged_path("data/reuse/curves.csv"))}
+    return ("none", *sorted(names | {f"{name}:{band}" for name in names for band in ("low", "base", "high")}))
+
+
+@cache
+def kv_formats() -> tuple[str, ...]:
+    """Names that ``kv_format`` may have."""
+    return tuple(sorted({row["format"] for _, row in read_rows(packaged_path("data/kv_formats/formats.csv"))}))
+
+
+@cache
+def weight_precisions() -> tuple[str, ...]:
+    """Names that ``weight_precision`` may have."""
+    return tuple(sorted({row["precision"] for _, row in read_rows(packaged_path("data/kv_formats/weights.csv"))}))

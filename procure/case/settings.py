@@ -1,0 +1,122 @@
+"""``case.toml``: the settings of a case, checked, with every default a premise."""
+
+from __future__ import annotations
+
+import tomllib
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+
+from procure.catalogue import Catalogue
+from procure.errors import Fault, nearest
+from procure.quarter import Quarter
+
+REQUIRED = ("name", "first_quarter", "planned_quarters")
+"""Settings without a default."""
+
+FILE = "case.toml"
+
+
+class Settings(BaseModel):
+    """Settings of one case; units are in the names, shares are fractions."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
+
+    name: str = Field(min_length=1, description="Name of the case; names its folder of results.")
+    description: str = Field(description="What the case is about.")
+    first_quarter: str = Field(description="First planned quarter, such as 2027Q1.")
+    planned_quarters: int = Field(ge=1, le=40, description="Quarters whose orders are recommended.")
+    lookahead_quarters: int = Field(
+        ge=0, le=40, description="Quarters after them, so that the horizon hides no order; longest lead + 2 or more."
+    )
+    fiscal_year_start: int = Field(ge=1, le=4, description="Calendar quarter in which the fiscal year begins.")
+    discount_rate_per_year: float = Field(ge=0, le=1, description="Discount rate of all cash.")
+    budget_basis: Literal["payment", "commitment"] = Field(
+        description="Charge the budget when money is paid, or the whole order in its quarter."
+    )
+    budget_carry: Literal["within_year", "none", "unlimited"] = Field(
+        description="Whether unspent budget moves to the next quarter."
+    )
+    objective: Literal["min_cost"] = Field(description="What is least: shortfall first, then net present cost.")
+    isl_growth_per_year: float = Field(ge=-0.9, le=20, description="Growth of input length for all workloads.")
+    growth_route: Literal["first_prompt", "turns", "cap"] = Field(
+        description="How sequences grow: longer first prompts, more turns, or a higher context cap."
+    )
+    availability: float = Field(gt=0, le=1, description="Share of installed units in working order.")
+    spare_share: float = Field(ge=0, lt=1, description="Share of working units held in reserve.")
+    utilisation_cap: float = Field(gt=0, le=1, description="Busy share of serving units at the peak.")
+    store_utilisation_cap: float = Field(gt=0, le=1, description="Used share of a store's bytes and bandwidth.")
+    ttft_share: float = Field(gt=0, le=1, description="Share of requests that must meet their TTFT.")
+    tps_percentile: float = Field(gt=0, lt=100, description="Percentile of users whose speed is promised.")
+    vintage: Literal["none", "base", "fast"] = Field(description="How fast software gets better.")
+    rack_local_return_share: float = Field(
+        ge=0, le=1, description="Share of returns that reach the rack which holds their cache."
+    )
+    pod_return_share: float = Field(ge=0, le=1, description="Share of returns that reach their pod's store.")
+    nvl72_per_pod: int = Field(ge=1, description="NVL72 racks of a pod.")
+    lpx_per_pod: int = Field(ge=0, description="LPX racks that fit into a pod.")
+    cmx_racks_per_pod: int = Field(ge=0, description="CMX racks that fit into a pod.")
+    lookahead_short_usd_per_million_tokens: float = Field(
+        ge=0, description="Worth of a million tokens, input and output, not served in the look-ahead."
+    )
+
+    @field_validator("first_quarter")
+    @classmethod
+    def _quarter(cls, text: str) -> str:
+        return str(Quarter(text))
+
+
+def parse_toml(content: bytes) -> tuple[dict[str, Any], list[Fault]]:
+    """The keys of ``case.toml`` and what is wrong with the file itself."""
+    try:
+        return tomllib.loads(content.decode("utf-8-sig")), []
+    except UnicodeDecodeError as error:
+        return {}, [Fault(FILE, 0, "", "", f"Save the file as UTF-8; byte {error.start} is not.")]
+    except tomllib.TOMLDecodeError as error:
+        return {}, [Fault(FILE, 0, "", "", f"Not valid TOML: {error}.", 'Texts need quotes: first_quarter = "2027Q1".')]
+
+
+def build(given: dict[str, Any], catalogue: Catalogue) -> tuple[Settings | None, list[str], list[Fault]]:
+    """Settings from the given keys; names of the defaults used; what is wrong."""
+    faults: list[Fault] = []
+    known = tuple(Settings.model_fields)
+    values: dict[str, Any] = {}
+    for key, value in given.items():
+        if key in known:
+            values[key] = value
+        else:
+            faults.append(Fault(FILE, 0, key, _show(value), "A setting of a case.", nearest(key, known)))
+    used: list[str] = []
+    for key in known:
+        if key in values:
+            continue
+        if key in REQUIRED:
+            faults.append(Fault(FILE, 0, key, "", f"Needed. {Settings.model_fields[key].description}"))
+        else:
+            values[key] = _typed(key, catalogue.premise("case", key).value)
+            used.append(key)
+    try:
+        settings = Settings.model_validate(values)
+    except ValidationError as error:
+        for item in error.errors():
+            key = ".".join(str(part) for part in item["loc"])
+            if item["type"] == "missing":
+                continue
+            described = Settings.model_fields[key].description if key in known else ""
+            faults.append(Fault(FILE, 0, key, _show(item.get("input")), f"{_say(item)} {described}".strip()))
+        return None, used, faults
+    return (None if faults else settings), used, faults
+
+
+def _say(item: Any) -> str:
+    text = str(item["msg"]).removeprefix("Value error, ")
+    return text[0].upper() + text[1:] + "."
+
+
+def _show(value: object) -> str:
+    return value if isinstance(value, str) else repr(value)
+
+
+def _typed(key: str, value: float | str) -> object:
+    """A premise as the setting's own type: whole numbers where the setting is a count."""
+    return int(value) if Settings.model_fields[key].annotation is int and not isinstance(value, str) else value

@@ -1,0 +1,165 @@
+"""Reading a case folder: what is accepted, what is refused and in which words."""
+
+import pytest
+
+from procure.case import Case
+from procure.errors import InputError
+
+
+def faults_of(path):
+    with pytest.raises(InputError) as refused:
+        Case.read(path)
+    return refused.value.faults
+
+
+def one_fault(path, file):
+    faults = faults_of(path)
+    assert len(faults) == 1, [str(fault) for fault in faults]
+    assert faults[0].file == file
+    return faults[0]
+
+
+def test_a_right_case_is_read_whole(small):
+    assert [str(q) for q in small.planned] == ["2027Q1", "2027Q2"]
+    assert len(small.quarters) == 8
+    assert small.tables["fleet"]["sku"].tolist() == ["gb200-nvl72"]
+    assert small.tables["forecast"]["peak_requests_per_s"].sum() == 2 * sum(range(10, 18))
+
+
+def test_empty_cells_take_the_scenarios_values_and_the_list_says_so(small):
+    talk = small.tables["workloads"].iloc[0]
+    assert talk["input_mean_tokens"] == 12035
+    assert talk["ttft_s"] == 1
+    assert talk["weight_precision"] == "fp8"
+    assert talk["reuse_curve"] == "chat"
+    assert not small.tables["workloads"].isna().any().any()
+    assert "workloads.ttft_s: scenario chat at good" in small.defaults_used
+    assert "case.toml utilisation_cap: premise case/utilisation_cap" in small.defaults_used
+
+
+def test_a_stated_mean_scales_the_scenarios_quantiles(folder):
+    files = {
+        "workloads.csv": "workload,scenario,card,input_mean_tokens,context_cap_tokens\n"
+        "talk,chat,deepseek-v3.2,24070,163840\ncode,large-coding,deepseek-v3.2,,163840\n"
+    }
+    case = Case.read(folder(files=files))
+    assert case.tables["workloads"].iloc[0]["input_p50_tokens"] == 2 * 6909
+
+
+@pytest.mark.parametrize(
+    "change", [lambda t: "\ufeff" + t, lambda t: t.replace("\n", "\r\n"), lambda t: t + "\n\n,,\n"]
+)
+def test_byte_order_mark_crlf_and_blank_lines_do_no_harm(folder, small, change):
+    from tests.case.conftest import FILES
+
+    changed = {name: change(text) for name, text in FILES.items() if name in ("forecast.csv", "budget.csv")}
+    if ",," in changed["budget.csv"]:
+        changed = {name: text.replace(",,", "," * (text.split("\n")[0].count(","))) for name, text in changed.items()}
+    assert Case.read(folder(files=changed, name="other")).input_hash == small.input_hash
+
+
+def test_rows_are_numbered_as_an_editor_shows_them_even_after_blank_lines_and_quoted_line_breaks(folder):
+    text = 'quarter,workload,peak_requests_per_s\n\n2027Q1,"ta\nlk",1\n2027Q1,talk,much\n'
+    lines = {fault.row for fault in faults_of(folder(files={"forecast.csv": text})) if fault.file == "forecast.csv"}
+    assert {3, 5} <= lines
+
+
+def test_quoted_commas_stay_in_their_cell(folder):
+    edits = {"case.toml": [('"small"', '"small, but whole"')]}
+    reserved = 'site,sku,quarter,count,purpose\nnorth,gb200-nvl72,2027Q1,1,"training, fine-tuning"\n'
+    case = Case.read(folder(edits, {"reserved.csv": reserved}))
+    assert case.tables["reserved"]["purpose"].tolist() == ["training, fine-tuning"]
+    assert case.name == "small, but whole"
+
+
+def test_all_faults_come_at_once_with_file_row_column_value_and_nearest_name(folder):
+    edits = {
+        "case.toml": [("planned_quarters = 2", 'planned_quarters = 2\nutilization_cap = 0.8\nbudget_basis = "cash"')],
+        "workloads.csv": [
+            ("talk,chat", "talk,chatt"),
+            ("code,large-coding,deepseek-v3.2", "code,large-coding,deepseek-v32"),
+        ],
+        "sites.csv": [("10000,it", "-4,it")],
+        "fleet.csv": [("GB200_NVL72,4", "GB20_NVL72,4.5")],
+        "orders.csv": [("north", "nrth")],
+    }
+    found = {(fault.file, fault.row, fault.column, fault.value) for fault in faults_of(folder(edits))}
+    assert found == {
+        ("case.toml", 0, "utilization_cap", "0.8"),
+        ("case.toml", 0, "budget_basis", "cash"),
+        ("workloads.csv", 2, "scenario", "chatt"),
+        ("workloads.csv", 3, "card", "deepseek-v32"),
+        ("sites.csv", 2, "power_kw", "-4"),
+        ("fleet.csv", 2, "sku", "GB20_NVL72"),
+        ("fleet.csv", 2, "count", "4.5"),
+        ("orders.csv", 2, "site", "nrth"),
+    }
+    text = "\n".join(str(fault) for fault in faults_of(folder(edits, name="again")))
+    for nearest in ("utilisation_cap", "'chat'", "deepseek-v3.2", "gb200-nvl72", "'north'"):
+        assert nearest in text
+
+
+@pytest.mark.parametrize(
+    ("cell", "said"),
+    [
+        ("1,000", "2 cells|cells"),
+        ('"1,000"', "thousands"),
+        ("1 000", "thousands"),
+        ("1_000", "thousands"),
+        ('"0,5"', "decimal point"),
+        ("5%", "0.05"),
+        ("nan", "empty"),
+        ("inf", "empty"),
+        ("1e999", "finite"),
+        ("n/a", "empty"),
+        ("-1", "0 or more"),
+        ("ten", "A number"),
+        ("0x10", "A number"),
+        ("", "Needed"),
+    ],
+)
+def test_a_number_that_is_none_is_refused_in_words(folder, cell, said):
+    fault = one_fault(folder({"budget.csv": [("2027Q1,1e8", f"2027Q1,{cell}")]}), "budget.csv")
+    assert fault.row == 2
+    assert any(word in f"{fault.expected} {fault.hint}" for word in said.split("|"))
+
+
+@pytest.mark.parametrize(
+    ("files", "file", "said"),
+    [
+        ({"forecast.csv": None}, "forecast.csv", "missing"),
+        ({"case.toml": None}, "case.toml", "missing"),
+        ({"budgets.csv": "quarter,budget_usd\n"}, "budgets.csv", "budget"),
+        ({"budget.csv": "quarter;budget_usd\n2027Q1;1\n"}, "budget.csv", "comma"),
+        ({"budget.csv": ""}, "budget.csv", "empty"),
+        ({"budget.csv": "quarter,budget_usd\n2027Q1,1\n".encode("utf-16")}, "budget.csv", "UTF-16"),
+        ({"budget.csv": b"quarter,budget_usd\n2027Q1,\xe9\n"}, "budget.csv", "UTF-8"),
+        ({"budget.csv": 'quarter,budget_usd\n"2027Q1,1\n'}, "budget.csv", "close"),
+        ({"budget.csv": "quarter,budget\n"}, "budget.csv", "budget_usd"),
+        ({"case.toml": "name = small\n"}, "case.toml", "TOML"),
+    ],
+)
+def test_a_file_that_cannot_be_read_is_refused_in_words(folder, files, file, said):
+    text = "\n".join(str(fault) for fault in faults_of(folder(files=files)) if fault.file == file)
+    assert said in text
+
+
+def test_a_folder_that_is_not_there_tells_how_to_start_one(tmp_path):
+    assert "procure new" in str(faults_of(tmp_path / "nowhere")[0])
+
+
+@pytest.mark.parametrize(
+    ("line", "column"),
+    [
+        ("utilisation_cap = 1.5", "utilisation_cap"),
+        ("utilisation_cap = nan", "utilisation_cap"),
+        ('utilisation_cap = "0.7"', "utilisation_cap"),
+        ("utilisation_cap = true", "utilisation_cap"),
+        ("nvl72_per_pod = 16.5", "nvl72_per_pod"),
+        ("fiscal_year_start = 5", "fiscal_year_start"),
+        ("lookahead_quarters = 5", "lookahead_quarters"),
+    ],
+)
+def test_a_wrong_setting_is_refused(folder, line, column):
+    edits = {"case.toml": [("planned_quarters = 2", f"planned_quarters = 2\n{line}")]}
+    assert column in {fault.column for fault in faults_of(folder(edits))}
