@@ -260,12 +260,12 @@ class Card:
         fmt, conv = formats.kv_format(kv_format), formats.convention(convention)
         which = {"stored": "held", "loaded": "read"}[quantity]
         split: dict[str, Any] = {}
-        for layer, layers in _grouped(self.attention):
+        for layer, layers in grouped(self.attention):
             for part in layer.parts(conv):
                 count = getattr(part, which)
                 if count is None:
                     continue
-                encoding = _encoding(part, fmt)
+                encoding = encoding_of(part, fmt)
                 times = layers * part.vectors * (2 if which == "read" and part.written_back else 1)
                 entries = count.at(tokens)
                 split[part.component] = split.get(part.component, 0) + entries * (
@@ -291,7 +291,7 @@ class Card:
         _check(context_tokens)
         length = np.asarray(context_tokens)
         total = np.zeros(length.shape)
-        for layer, layers in _grouped(self.attention):
+        for layer, layers in grouped(self.attention):
             for flop, count in layer.decode_work():
                 total = total + layers * flop * count.at(length)
         return _plain(total)
@@ -311,7 +311,7 @@ class Card:
         _check(prefix_tokens)
         start, new = np.asarray(prefix_tokens, dtype=float), np.asarray(new_tokens, dtype=float)
         total = np.zeros(np.broadcast(start, new).shape)
-        for layer, layers in _grouped(self.attention):
+        for layer, layers in grouped(self.attention):
             for flop, count in layer.prefill_work():
                 total = total + layers * flop * (count.total(start + new) - count.total(start))
         return _plain(total)
@@ -332,11 +332,13 @@ def _with_columns(layer: Attention | None, tokens: int) -> Attention | None:
     return replace(layer, speculative_columns=tokens)  # type: ignore[type-var]
 
 
-def _grouped(attention: Iterable[Attention | None]) -> list[tuple[Attention, int]]:
+def grouped(attention: Iterable[Attention | None]) -> list[tuple[Attention, int]]:
+    """Distinct layers with how often each occurs."""
     return list(Counter(layer for layer in attention if layer is not None).items())
 
 
-def _encoding(part: Part, kv_format: KvFormat) -> formats.Encoding:
+def encoding_of(part: Part, kv_format: KvFormat) -> formats.Encoding:
+    """The format's encoding of a part, or the convention's where the format leaves a state open."""
     chosen = kv_format.encoding(part.role) or part.default_encoding
     assert chosen is not None, part
     return chosen
@@ -353,13 +355,13 @@ def _linear_form(
     from procure.sizing.counts import Entries
 
     sizes: Counter[Count] = Counter()
-    for layer, layers in _grouped(attention):
+    for layer, layers in grouped(attention):
         for part in layer.parts(convention):
             count = part.read if which == "read" else part.held
             if count is None or (which == "growing" and not (isinstance(count, Entries) and count.at_most is None)):
                 continue
             times = 2 if which == "read" and part.written_back else 1
-            sizes[count] += layers * times * part.vectors * _encoding(part, kv_format).bytes(part.elements)
+            sizes[count] += layers * times * part.vectors * encoding_of(part, kv_format).bytes(part.elements)
     return tuple(sizes.items())
 
 

@@ -11,14 +11,20 @@ from typing import Any
 
 from procure.catalogue.paths import packaged_path
 from procure.errors import Fault, InputError, nearest
+from procure.sizing.archetype import read_archetype
 from procure.sizing.card import Card, Source
 from procure.sizing.config import Config
 from procure.sizing.parameters import is_tied, read_feed_forward
 from procure.sizing.reader import read_attention, read_drafts
 
 CARD_KEYS = frozenset(
-    "name source kind note published native_precision max_context_tokens params supplement config base".split()  # noqa: SIM905
+    """
+    name source kind note published native_precision max_context_tokens params supplement config base attention num_layers feed_forward
+    """.split()  # noqa: SIM905
 )
+"""Keys of a card file; with ``base``, every other key is a changed config field."""
+
+_CONTEXT = ("max_position_embeddings", "max_position_embedding", "model_max_length", "n_positions")
 
 
 def card_names() -> list[str]:
@@ -42,7 +48,8 @@ def load_card(name_or_path: str | Path) -> Card:
 
 @lru_cache(maxsize=512)
 def _load(path: Path) -> Card:
-    return read_card(_parse(path), path.name, path.stem if path.name != "config.json" else path.resolve().parent.name)
+    name = path.stem if path.name != "config.json" else path.resolve().parent.name
+    return read_card(_parse(path), path.name, name, path.parent)
 
 
 def _parse(path: Path) -> dict[str, Any]:
@@ -58,45 +65,123 @@ def _parse(path: Path) -> dict[str, Any]:
     return value
 
 
-def read_card(content: Mapping[str, Any], file: str, name: str) -> Card:
-    """A card from what its file holds: a card, or a released config as it is.
+def read_card(content: Mapping[str, Any], file: str, name: str, folder: Path | None = None) -> Card:
+    """A card from what its file holds: a card, changes to another card, an archetype, or a released config as it is.
+
+    Args:
+        content: the file's fields.
+        file: name for faults.
+        name: name of the card where the file gives none.
+        folder: where a ``base`` path starts.
 
     Raises:
         InputError: naming every field that is wrong, missing or not understood.
     """
-    card = content if "config" in content else {"config": content}
-    merged = _merge(card["config"], card.get("supplement", {}).get("fields", {}))
-    config = Config(merged, file)
+    if "attention" in content and not isinstance(content["attention"], str) and "config" not in content:
+        return _archetype_card(content, file, name)
+    if "base" in content:
+        return _changed_card(content, file, name, folder or Path())
+    return _config_card(content if "config" in content else {"config": content}, file, name)
+
+
+def _config_card(card: Mapping[str, Any], file: str, name: str, changed: frozenset[str] = frozenset()) -> Card:
+    config = Config(_merge(card["config"], card.get("supplement", {}).get("fields", {})), file)
     attention = read_attention(config)
     drafts = read_drafts(config, attention)
     feed_forward = read_feed_forward(config, attention)
     fields = {
         "hidden_size": config.optional("hidden_size", "n_embd"),
         "vocab_size": config.optional("vocab_size"),
-        "max_position_embeddings": card.get("max_context_tokens") or _max_context(config),
+        "max_position_embeddings": card.get("max_context_tokens") or config.optional(*_CONTEXT),
         "native_precision": card.get("native_precision") or native_precision(config),
     }
     tied = is_tied(config)
+    for field in sorted(changed - config.used):
+        config.fault(field, "changed", "Nothing reads this field.", nearest(field, config.used))
+        config.used.add(field)
     config.finish()
-    published = card.get("published", {})
     return Card(
         name=str(card.get("name") or name),
         attention=attention,
         drafts=drafts,
         feed_forward=feed_forward,
         tied=tied,
-        source=Source(
-            str(card.get("source", file)),
-            str(card.get("kind", "user")),
-            str(card.get("note", "")),
-            published.get("params_total"),
-            published.get("params_active"),
-        ),
+        source=_source(card, file, "user"),
         gaps=tuple(config.gaps),
         notes=tuple(config.notes),
         fields=tuple(fields.items()),
         file=file,
     )
+
+
+def _source(card: Mapping[str, Any], file: str, kind: str) -> Source:
+    published = card.get("published", {})
+    return Source(
+        str(card.get("source", file)),
+        str(card.get("kind", kind)),
+        str(card.get("note", "")),
+        published.get("params_total"),
+        published.get("params_active"),
+    )
+
+
+def _changed_card(content: Mapping[str, Any], file: str, name: str, folder: Path) -> Card:
+    """A card that starts from another and changes fields of its config."""
+    text = str(content["base"])
+    path = packaged_path("models") / f"{text}.json" if text in card_names() else folder / text
+    if not path.is_file():
+        expected = "Name a packaged card, or a path from this file."
+        raise InputError([Fault(file, 0, "base", text, expected, nearest(text, card_names()))])
+    base = _parse(path)
+    if "attention" in base or "base" in base:
+        raise InputError([Fault(file, 0, "base", text, "A base is a card with a released config.")])
+    base = base if "config" in base else {"config": base}
+    changes: dict[str, Any] = {key: value for key, value in content.items() if key not in CARD_KEYS} | dict(
+        content.get("config", {})
+    )
+    own: dict[str, Any] = {
+        key: content[key] for key in ("native_precision", "max_context_tokens", "source", "note") if key in content
+    }
+    inherited: dict[str, Any] = {key: base[key] for key in ("native_precision", "max_context_tokens") if key in base}
+    if changes.keys() & set(_CONTEXT):
+        inherited.pop("max_context_tokens", None)
+    if "quantization_config" in changes:
+        inherited.pop("native_precision", None)
+    merged = _merge(_merge(base["config"], base.get("supplement", {}).get("fields", {})), changes)
+    card = {"source": f"{text} with changes: {', '.join(sorted(changes))}", **inherited, **own, "config": merged}
+    return _config_card({**card, "name": content.get("name", name)}, file, name, frozenset(changes))
+
+
+def _archetype_card(card: Mapping[str, Any], file: str, name: str) -> Card:
+    faults = [
+        Fault(file, 0, key, str(card[key]), "Not a key of an archetype card.", nearest(key, _ARCHETYPE_KEYS))
+        for key in card
+        if key not in _ARCHETYPE_KEYS
+    ]
+    if faults:
+        raise InputError(faults)
+    layers, feed_forward = read_archetype(card, file)
+    fields = {
+        "hidden_size": card.get("hidden_size"),
+        "vocab_size": card.get("vocab_size"),
+        "max_position_embeddings": card.get("max_context_tokens"),
+        "native_precision": card.get("native_precision"),
+    }
+    return Card(
+        name=str(card.get("name") or name),
+        attention=layers,
+        drafts=(),
+        feed_forward=feed_forward,
+        tied=bool(card.get("tie_word_embeddings", False)),
+        source=_source(card, file, "archetype"),
+        gaps=() if "feed_forward" in card else ("feed_forward",),
+        notes=(),
+        fields=tuple(fields.items()),
+        file=file,
+    )
+
+
+_ARCHETYPE_KEYS = (CARD_KEYS - {"config", "base", "supplement"}) | {"hidden_size", "vocab_size", "tie_word_embeddings"}
 
 
 def _merge(config: Mapping[str, Any], extra: Mapping[str, Any]) -> dict[str, Any]:
@@ -105,18 +190,6 @@ def _merge(config: Mapping[str, Any], extra: Mapping[str, Any]) -> dict[str, Any
         if isinstance(config.get(nested), Mapping):
             return {**config, nested: {**config[nested], **extra}}
     return {**config, **extra}
-
-
-def _max_context(config: Config) -> int | None:
-    names = (
-        "max_position_embeddings",
-        "max_position_embedding",
-        "model_max_length",
-        "n_positions",
-        "seq_length",
-        "max_sequence_length",
-    )
-    return config.optional(*names)
 
 
 def native_precision(config: Config) -> str | None:

@@ -16,8 +16,8 @@ class Compressed(Attention):
 
     An entry is one vector of c elements that serves as key and value (no factor 2), d_r of them carrying rope.
 
-    * CSA (ratio 4, with an index): stored ``floor(S/4)(c + d_i) + min(S, W) c``; loaded all index keys, ``min(floor(S/4), k)``
-      entries and the window.
+    * CSA (ratio 4, with an index): stored ``floor(S/4)(c + d_i) + min(S, W) c``; loaded all index keys,
+      ``min(floor(S/4), k)`` entries and the window.
     * HCA (ratio 128, no index): stored and loaded ``floor(S/128) c + min(S, W) c``.
     * ratio 0: the window alone.
 
@@ -82,14 +82,22 @@ class Compressed(Attention):
             return ()
         widths = [2 * self._overlap * dim for dim in (self.dim, self.index_dim) if dim]
         if convention.compressor == "tail":
-            overlap = self.ratio if self.index_dim else 0
-            count = Pending(self.ratio, overlap)
-            bf16 = encodings()["bf16"]
-            return tuple(Part("compressor_state", "compressor", width, 1, count, count, bf16) for width in widths)
+            return self._tail()
         slots, fp32 = self.ratio * self._overlap, encodings()["fp32"]
         rings = tuple(Part("compressor_state", "compressor", w, slots, PER_SEQUENCE, None, fp32) for w in widths)
         steps = tuple(Part("compressor_state", "compressor", w, 1, None, PER_SEQUENCE, fp32) for w in widths)
         return rings + steps
+
+    def _tail(self) -> tuple[Part, ...]:
+        """transformers: tokens of the open block, and half-width rows of the block before where entries overlap."""
+        name, bf16 = "compressor_state", encodings()["bf16"]
+        waiting, before = Pending(self.ratio), Entries(self.ratio, 1)
+        parts: tuple[Part, ...] = ()
+        for dim in (dim for dim in (self.dim, self.index_dim) if dim):
+            parts += (Part(name, "compressor", 2 * self._overlap * dim, 1, waiting, waiting, bf16),)
+            if self._overlap == 2:
+                parts += (Part(name, "compressor", 2 * dim, self.ratio, before, before, bf16),)
+        return parts
 
     def decode_work(self) -> Work:
         """``4 n c`` FLOP per entry read (key and value in one vector); the indexer ``2 n_i d_i`` per index key."""

@@ -63,23 +63,20 @@ class InChunk:
 
 @dataclass(frozen=True)
 class Pending:
-    """Tokens waiting to be compressed, ``S mod every``, beside ``overlap`` tokens of the block before once there is one."""
+    """Tokens that wait to be compressed: ``S mod every``."""
 
     every: int
-    overlap: int = 0
 
     def at(self, tokens: Lengths) -> np.ndarray:
         """Entries of a sequence of that many tokens."""
-        length = np.asarray(tokens)
-        return np.mod(length, self.every) + np.where(length >= self.every, self.overlap, 0)
+        return np.mod(tokens, self.every)
 
     def total(self, tokens: Lengths) -> np.ndarray:
         """Sum of :meth:`at` over lengths 1 .. tokens, as float64."""
         length = np.floor(np.asarray(tokens, dtype=np.float64))
         whole = np.floor(length / self.every)
         rest = length - whole * self.every
-        waiting = whole * self.every * (self.every - 1) / 2 + rest * (rest + 1) / 2
-        return waiting + self.overlap * np.maximum(length - self.every + 1, 0.0)
+        return whole * self.every * (self.every - 1) / 2 + rest * (rest + 1) / 2
 
 
 @dataclass(frozen=True)

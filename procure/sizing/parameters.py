@@ -71,7 +71,9 @@ def read_feed_forward(config: Config, attention: tuple[Attention | None, ...]) -
         dense_layers = dense_layers | moe_layers
     shared = 0
     if dense_layers:
-        width = config.optional("intermediate_size_mlp") or config.optional("intermediate_size", "n_inner", "ffn_dim")
+        width = config.optional("intermediate_size_mlp", "dense_intermediate_size") or config.optional(
+            "intermediate_size", "n_inner", "ffn_dim"
+        )
         if width is None and model_type(config) in ("gpt2", "gpt_bigcode", "opt", "falcon", "bloom"):
             width = 4 * hidden
         width = width or config.want("intermediate_size") or 0
@@ -117,6 +119,9 @@ def _moe_layers(config: Config, attention: tuple[Attention | None, ...]) -> set[
     if pattern:
         return {position for position, mark in enumerate(pattern) if mark in ("E", "moe")}
     everywhere = range(len(attention))
+    types = config.get("mlp_layer_types")
+    if types is not None:
+        return {layer for layer, name in enumerate(types) if name != "dense"}
     listed = config.get("moe_layers_enum")
     if listed is not None:
         return {int(mark) for mark in (listed.split(",") if isinstance(listed, str) else listed)}

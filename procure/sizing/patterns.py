@@ -1,6 +1,6 @@
 """Which kind of layer stands where: the many ways in which configs say so, brought to one list.
 
-Kinds: ``full``, ``window``, ``chunked``, ``linear`` (GDN, KDA or lightning), ``mamba``, ``none`` (MLP or MoE position).
+Kinds: ``full``, ``window``, ``chunked``, ``blocks`` (block-sparse with an index), ``linear`` (GDN, KDA or lightning), ``mamba``, ``none`` (MLP or MoE position).
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ _TYPE_NAMES = {
     "attention": "full",
     "global": "full",
     "deepseek_sparse_attention": "full",
+    "indexed_attention": "full",
+    "minimax_m3_sparse": "blocks",
     "sliding_attention": "window",
     "sliding_window": "window",
     "sliding_window_attention": "window",
@@ -78,6 +80,13 @@ def _types(config: Config, model_type: str) -> list[str] | None:
     return None if names is None else _named(config, "layer_types", names)
 
 
+def _block_sparse(config: Config, model_type: str) -> list[str] | None:
+    marks = (config.get("sparse_attention_config") or {}).get("sparse_attention_freq")
+    if marks is None:
+        return None
+    return _marks(config, "sparse_attention_config.sparse_attention_freq", marks, {0: "full", 1: "blocks"})
+
+
 def _jamba(config: Config, model_type: str) -> list[str] | None:
     if not config.has("attn_layer_period"):
         return None
@@ -88,7 +97,7 @@ def _jamba(config: Config, model_type: str) -> list[str] | None:
 def _kimi(config: Config, model_type: str) -> list[str] | None:
     """Two lists of layer numbers that together name every layer, counted from 1 (Kimi-Linear) or from 0."""
     linear = config.get("linear_attn_config")
-    if linear is None:
+    if linear is None or "kda_layers" not in linear:
         return None
     count = _layers(config)
     full, other = set(linear.get("full_attn_layers", ())), set(linear.get("kda_layers", ()))
@@ -124,12 +133,12 @@ def _marks(config: Config, field: str, marks: list[Any], meaning: dict[int, str]
 
 
 def _bailing(config: Config, model_type: str) -> list[str] | None:
-    """Every ``layer_group_size``-th layer is full, as is a last incomplete group's last layer; a list is believed first."""
+    """The last layer of every group of ``layer_group_size`` is full; an explicit list goes first."""
     if not config.has("layer_group_size"):
         return None
     count, group = _layers(config), config.need("layer_group_size")
     listed = config.get("full_attention_layers_0based")
-    full = set(listed) if listed is not None else {n for n in range(count) if (n + 1) % group == 0 or n == count - 1}
+    full = set(listed) if listed is not None else {n for n in range(count) if (n + 1) % group == 0}
     return ["full" if layer in full else "linear" for layer in range(count)]
 
 
@@ -181,6 +190,7 @@ _WAYS: tuple[Callable[[Config, str], list[str] | None], ...] = (
     _letters,
     _blocks,
     _types,
+    _block_sparse,
     _jamba,
     _kimi,
     _minimax,

@@ -6,6 +6,8 @@ leaves out are only applied to the model types whose class has them.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from procure.sizing.attention import Attention
 from procure.sizing.compressed import BlockSparse, Compressed
 from procure.sizing.config import Config
@@ -61,10 +63,18 @@ def model_type(config: Config) -> str:
 def read_attention(config: Config) -> tuple[Attention | None, ...]:
     """Every layer's attention, None for MLP and MoE positions; faults are remembered in ``config``."""
     kind = model_type(config)
-    if config.has("compress_ratios"):
-        return _compressed_layers(config)
+    ratios = _ratios(config)
+    if ratios is not None:
+        return tuple(_compressed(config, ratio) for ratio in ratios)
     kinds = layer_kinds(config, kind)
-    makers = {"full": _full, "window": _window, "chunked": _chunked, "linear": _linear, "mamba": _mamba}
+    makers = {
+        "full": _full,
+        "window": _window,
+        "chunked": _chunked,
+        "linear": _linear,
+        "mamba": _mamba,
+        "blocks": _block_sparse,
+    }
     for name in (
         "sliding_window",
         "use_sliding_window",
@@ -95,8 +105,6 @@ def _full(config: Config) -> Attention:
     k_dim = _head_dim(config, heads)
     kv_heads = _kv_heads(config, heads)
     v_dim = config.optional("v_head_dim") or k_dim
-    if config.has("sparse_attention_config"):
-        return _block_sparse(config, heads, kv_heads, k_dim, v_dim)
     return GroupedQuery(heads, kv_heads, k_dim, v_dim, output_gate=_output_gate(config))
 
 
@@ -151,7 +159,7 @@ def _latent(config: Config) -> Latent:
     return Latent(
         heads=config.need("num_attention_heads"),
         latent_dim=config.need("kv_lora_rank"),
-        rope_dim=config.need("qk_rope_head_dim"),
+        rope_dim=0 if config.get("qk_rope_head_dim") == 0 else config.need("qk_rope_head_dim"),
         nope_dim=config.optional("qk_nope_head_dim"),
         v_dim=config.optional("v_head_dim"),
         query_rank=config.optional("q_lora_rank"),
@@ -159,19 +167,27 @@ def _latent(config: Config) -> Latent:
     )
 
 
-def _block_sparse(config: Config, heads: int, kv_heads: int, k_dim: int, v_dim: int) -> BlockSparse:
-    sparse = Config(config.get("sparse_attention_config"), f"{config.file}: sparse_attention_config")
-    layer = BlockSparse(
-        heads,
-        kv_heads,
-        k_dim,
-        v_dim,
-        sparse.need("index_dim"),
-        sparse.need("index_heads"),
-        sparse.need("top_k_blocks"),
-        sparse.need("block_size"),
+def _block_sparse(config: Config) -> Attention:
+    """MiniMax-M3: fields at the top level, or under their older names in ``sparse_attention_config``."""
+    nested = config.get("sparse_attention_config")
+    config.used.update(
+        ("index_local_blocks", "index_n_heads", "index_head_dim", "index_block_size", "index_topk_blocks")
     )
-    config.faults.extend(sparse.faults)
+    source = config if nested is None else Config(nested, f"{config.file}: sparse_attention_config")
+    heads = config.need("num_attention_heads")
+    k_dim = _head_dim(config, heads)
+    layer = BlockSparse(
+        query_heads=heads,
+        kv_heads=_kv_heads(config, heads),
+        k_dim=k_dim,
+        v_dim=config.optional("v_head_dim") or k_dim,
+        index_dim=source.need("index_head_dim", "sparse_index_dim"),
+        index_heads=source.need("index_n_heads", "sparse_num_index_heads"),
+        blocks=source.need("index_topk_blocks", "sparse_topk_blocks"),
+        block_tokens=source.need("index_block_size", "sparse_block_size"),
+    )
+    if source is not config:
+        config.faults.extend(source.faults)
     return layer
 
 
@@ -209,6 +225,9 @@ def _state_dtype(config: Config) -> str | None:
 
 
 def _linear(config: Config) -> Attention:
+    if config.has("linear_num_heads"):
+        heads, dim = config.need("linear_num_heads"), config.need("linear_head_dim")
+        return KimiDelta(heads, dim, config.need("linear_conv_kernel_dim"))
     nested = config.get("linear_attn_config")
     if nested is not None:
         inner = Config(nested, f"{config.file}: linear_attn_config")
@@ -263,22 +282,35 @@ def _mamba(config: Config) -> Attention:
     )
 
 
-def _compressed_layers(config: Config) -> tuple[Attention | None, ...]:
-    """DeepSeek-V4: a ratio per layer; one more entry than layers is the draft layer's."""
-    ratios, count = config.get("compress_ratios"), config.need("num_hidden_layers")
+_RATIOS = {"sliding_attention": 0, "compressed_sparse_attention": 4, "heavily_compressed_attention": 128}
+
+
+def _ratios(config: Config) -> list[int] | None:
+    """DeepSeek-V4: tokens per entry for every layer; one more entry than layers is the draft layer's."""
+    types = config.get("layer_types", default=())
+    if config.has("compress_ratios"):
+        ratios = [int(ratio) for ratio in config.get("compress_ratios")]
+    elif any(
+        name.endswith("_compressed_attention") or name == "compressed_sparse_attention" for name in map(str, types)
+    ):
+        rates = config.get("compress_rates", default={})
+        ratios = [int(rates.get(name, _RATIOS.get(name, -1))) for name in types]
+    else:
+        return None
+    config.used.update(("compress_ratios", "compress_rates", "sliding_window"))
+    count = config.need("num_hidden_layers")
     if len(ratios) not in (count, count + 1):
+        allowed = f"{count} entries (or one more, for the draft layer) are allowed."
+        config.fault("compress_ratios", f"{len(ratios)} entries", allowed)
+    if set(ratios) - {0, 4, 128}:
         config.fault(
-            "compress_ratios",
-            f"{len(ratios)} entries",
-            f"{count} entries (or one more, for the draft layer) are allowed.",
+            "compress_ratios", sorted(set(ratios) - {0, 4, 128}), "0 (window), 4 (CSA) and 128 (HCA) are known."
         )
-    return tuple(_compressed(config, int(ratio)) for ratio in ratios[:count])
+    return ratios[:count]
 
 
 def _compressed(config: Config, ratio: int) -> Compressed:
     indexed = ratio == 4
-    if ratio not in (0, 4, 128):
-        config.fault("compress_ratios", ratio, "0 (window), 4 (CSA) or 128 (HCA) are known.")
     return Compressed(
         heads=config.need("num_attention_heads"),
         dim=config.need("head_dim"),
@@ -294,21 +326,31 @@ def _compressed(config: Config, ratio: int) -> Compressed:
     )
 
 
+def _index_marks(config: Config, layers: int) -> list[str] | None:
+    """Which layers keep index keys: a list, a pattern of F and S, or every ``index_topk_freq``-th layer (GLM-5.2)."""
+    marks = config.get("indexer_types", "index_topk_pattern")
+    if isinstance(marks, str):
+        return [{"F": "full", "S": "shared"}.get(mark, mark) for mark in marks]
+    if marks is None and config.has("index_topk_freq"):
+        every, offset = config.need("index_topk_freq"), int(config.get("index_skip_topk_offset", default=2))
+        return ["full" if max(layer - offset + 1, 0) % every == 0 else "shared" for layer in range(layers)]
+    config.used.update(("index_topk_freq", "index_skip_topk_offset"))
+    return marks
+
+
 def _indexed(config: Config, layers: list[Attention | None]) -> list[Attention | None]:
-    """``indexer_types``: only layers marked "full" keep index keys; the others reuse the choice made before (GLM-5.2)."""
-    types = config.get("indexer_types")
-    if types is None:
+    """Layers that are marked "shared" reuse the choice made before and keep no index keys."""
+    marks = _index_marks(config, len(layers))
+    if marks is None:
         return layers
-    if len(types) != len(layers) or set(types) - {"full", "shared"} or types[0] != "full":
-        config.fault("indexer_types", types, f"{len(layers)} entries, full or shared, the first full, are allowed.")
+    if len(marks) != len(layers) or set(marks) - {"full", "shared"} or marks[0] != "full":
+        allowed = f"{len(layers)} entries, full or shared, the first full, are allowed."
+        config.fault("indexer_types", marks, allowed)
         return layers
     result: list[Attention | None] = []
-    for layer, mark in zip(layers, types, strict=True):
+    for layer, mark in zip(layers, marks, strict=True):
         if isinstance(layer, Latent) and layer.index is not None and mark == "shared":
-            index = SparseIndex(layer.index.dim, layer.index.heads, layer.index.top_k, owner=False)
-            layer = Latent(
-                layer.heads, layer.latent_dim, layer.rope_dim, layer.nope_dim, layer.v_dim, layer.query_rank, index
-            )
+            layer = replace(layer, index=replace(layer.index, owner=False))
         result.append(layer)
     return result
 
@@ -319,13 +361,15 @@ def _shared(config: Config, layers: list[Attention | None]) -> tuple[Attention |
     for position in range(len(layers) - shared, len(layers)):
         layer = layers[position]
         if isinstance(layer, GroupedQuery):
-            layers[position] = GroupedQuery(**{**vars(layer), "owner": False})
+            layers[position] = replace(layer, owner=False)
     return tuple(layers)
 
 
 def read_drafts(config: Config, layers: tuple[Attention | None, ...]) -> tuple[Attention, ...]:
     """MTP or draft layers: as many as the config names, each like the last full layer (V4: window only)."""
-    count = int(config.get("num_nextn_predict_layers", "mtp_num_hidden_layers", "num_mtp_modules", default=0))
+    count = int(
+        config.get("num_nextn_predict_layers", "mtp_num_hidden_layers", "num_mtp_modules", "num_mtp_layers", default=0)
+    )
     if not count:
         return ()
     ratios = config.get("compress_ratios")
