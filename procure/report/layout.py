@@ -27,11 +27,14 @@ class Timeline:
     later: frozenset[str]
 
     @classmethod
-    def of(cls, plan: Plan) -> Timeline:
-        """Every quarter with money or demand in it; a quarter is look-ahead where all its money is."""
-        tables = plan.tables
-        quarters = sorted(set(tables["cash"]["quarter"]) | set(tables["sla"]["quarter"]))
-        planned = set(tables["cash"].loc[tables["cash"]["span"] == "planned", "quarter"])
+    def of(cls, plan: Plan, *, end: bool = False) -> Timeline:
+        """The quarters that the plan serves; with ``end`` also the one after them, where residual values stand.
+
+        A quarter is look-ahead where all its money is.
+        """
+        cash, served = plan.tables["cash"], set(plan.tables["sla"]["quarter"])
+        quarters = sorted(served | set(cash["quarter"]) if end else served)
+        planned = set(cash.loc[cash["span"] == "planned", "quarter"])
         return cls(tuple(quarters), frozenset(set(quarters) - planned))
 
     @property
@@ -134,16 +137,15 @@ class TimeSheet:
 
 def over_time(frame: pd.DataFrame, keys: list[str], value: str, timeline: Timeline, *,
               empty: float | None = 0.0) -> dict[tuple[str, ...], list[Any]]:  # fmt: skip
-    """Values by key and quarter, summed over the other indices, in the order of the keys.
+    """Values by key and quarter of the timeline, summed over the other indices, in the order of the keys.
 
     A quarter without a row gets ``empty``; numbers that a spreadsheet cannot hold become ``None``.
     """
     position = {quarter: i for i, quarter in enumerate(timeline.quarters)}
     result: dict[tuple[str, ...], list[Any]] = {}
     columns = [frame[k].astype(str) for k in keys]
-    for *key, quarter, amount in sorted(
-        zip(*columns, frame["quarter"], frame[value], strict=True), key=lambda row: row[:-1]
-    ):
+    rows = zip(*columns, frame["quarter"], frame[value], strict=True)
+    for *key, quarter, amount in sorted((r for r in rows if r[-2] in position), key=lambda r: r[:-1]):
         row = result.setdefault(tuple(key), [empty] * len(position))
         if isinstance(amount, str):
             row[position[quarter]] = amount

@@ -134,7 +134,8 @@ def evidence_lines(summary: dict[str, Any]) -> list[tuple[str, str, float]]:
 
 def order_lines(plan: Plan) -> list[str]:
     """What to order when: one line for each quarter, site and SKU of the planned quarters."""
+    columns = ["quarter", "count", "sku", "site", "delivery_quarter"]
     return [
-        f"{row.quarter}: order {int(row.count):,} {row.sku} for {row.site}, delivered {row.delivery_quarter}"
-        for row in plan.purchases[["quarter", "count", "sku", "site", "delivery_quarter"]].itertuples(name="Order")
+        f"{quarter}: order {int(count):,} {sku} for {site}, delivered {delivery}"
+        for quarter, count, sku, site, delivery in plan.purchases[columns].itertuples(index=False)
     ]

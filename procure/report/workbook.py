@@ -39,7 +39,7 @@ def build(plan: Plan) -> list[Sheet]:
     purchases = purchases_sheet(plan, timeline)
     fleet = fleet_sheet(plan, timeline, purchases)
     limits = limits_sheet(plan, timeline)
-    money = money_sheet(plan, timeline, purchases, rate)
+    money = money_sheet(plan, purchases, rate)
     service = service_sheet(plan, timeline)
     books = (purchases.book, fleet.book, limits.book, money.book, service.book, kv_sheet(plan, timeline))
     sheets = [about.sheet, *(book.sheet for book in books), premises]

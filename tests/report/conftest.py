@@ -17,6 +17,7 @@ from procure.quarter import Quarter
 
 QUARTERS = [str(Quarter("2027Q1") + i) for i in range(14)]
 PLANNED = 8
+END = len(QUARTERS)  # position of the quarter after the last, where residual values stand
 RATE = 0.1
 PRICES = {"vr-nvl72": (7e6, 924e3, 60e3), "lpx": (5e6, 2e5, 3e4), "cmx-rack": (4e5, 1e5, 1e4)}
 EXISTING = {("dfw", "gb200-nvl72"): 12, ("osl", "gb200-nvl72"): 6}
@@ -37,8 +38,8 @@ def factor(t: float) -> float:
     return (1 + RATE) ** (-t / 4)
 
 
-def _units() -> dict[tuple[str, str, str], list[tuple[float, float, float, float]]]:
-    """Opening, delivered, retired, closing by (site, SKU, vintage); osl retires two old racks in quarter 6."""
+def _units() -> dict[tuple[str, str, str, str], list[tuple[float, float, float, float]]]:
+    """Opening, delivered, retired, closing by (site, SKU, origin, vintage); osl retires two old racks in quarter 6."""
     made = {}
     for (site, sku), count in EXISTING.items():
         rows, stock = [], float(count)
@@ -46,10 +47,10 @@ def _units() -> dict[tuple[str, str, str], list[tuple[float, float, float, float
             gone = 2.0 if (site, t) == ("osl", 6) else 0.0
             rows.append((stock, 0.0, gone, stock - gone))
             stock -= gone
-        made[site, sku, "2025Q4"] = rows
-    arrivals = [(t + LEAD, site, sku, n) for t, site, sku, n in ORDERS] + [(1, "dfw", "vr-nvl72", 2)]  # a firm order
-    for arrival, site, sku, n in arrivals:
-        made[site, sku, QUARTERS[arrival]] = [
+        made[site, sku, "fleet", "2025Q4"] = rows
+    arrivals = [(t + LEAD, site, sku, n, "purchase") for t, site, sku, n in ORDERS]
+    for arrival, site, sku, n, origin in [*arrivals, (1, "dfw", "vr-nvl72", 2, "order")]:
+        made[site, sku, origin, QUARTERS[arrival]] = [
             (
                 0.0 if t <= arrival else float(n),
                 float(n) if t == arrival else 0.0,
@@ -68,26 +69,28 @@ def make_plan(rename: Callable[[str], str] = lambda name: name, price_factor: fl
     for t, site, sku, n in ORDERS:
         price, attach, install = (p * price_factor for p in PRICES[sku])
         m = SHARE_AT_ORDER[sku]
-        purchases.append((quarter[t], site, sku, n, span(t), quarter[t + LEAD], price, attach, install, m,
+        purchases.append((quarter[t], site, sku, n, span(t), quarter[t + LEAD], price, attach, install,
                           n * (price + attach + install)))  # fmt: skip
-        cash.append((t, "capex", site, sku, n * m * (price + attach), 0))
-        cash.append((t + LEAD, "capex", site, sku, n * ((1 - m) * (price + attach) + install), 0))
-        cash.append((13, "residual", site, sku, -0.3 * n * price, 1))
-    cash.append((1, "firm orders", "dfw", "vr-nvl72", 2 * 5e6, 0))
-    for (site, sku, vintage), rows in _units().items():
+        for line, usd in (("hardware", price), ("attach", attach)):
+            cash.append((t, line, site, sku, n * m * usd))
+            cash.append((t + LEAD, line, site, sku, n * (1 - m) * usd))
+        cash.append((t + LEAD, "installation", site, sku, n * install))
+        cash.append((END, "residual value", site, sku, -0.3 * n * price))
+    cash.append((1, "firm orders", "dfw", "vr-nvl72", 2 * 5e6))
+    for (site, sku, origin, vintage), rows in _units().items():
         for t, row in enumerate(rows):
-            fleet.append((quarter[t], site, sku, vintage, *row))
+            fleet.append((quarter[t], site, sku, origin, vintage, *row))
             powers[t, site] = powers.get((t, site), 0.0) + row[3] * POWER_KW[sku]
-            cash.append((t, "power", site, sku, row[3] * POWER_KW[sku] * 2190 * 0.07, 0))
+            cash.append((t, "power", site, sku, row[3] * POWER_KW[sku] * 2190 * 0.07))
     totals: dict[tuple, float] = {}
-    for t, line, site, sku, usd, timing in cash:
-        totals[t, line, site, sku, timing] = totals.get((t, line, site, sku, timing), 0.0) + usd
+    for *key, usd in cash:
+        totals[tuple(key)] = totals.get(tuple(key), 0.0) + usd
     cash_rows = [
-        (quarter[t], span(t), line, site, sku, usd, factor(t + timing), usd * factor(t + timing))
-        for (t, line, site, sku, timing), usd in sorted(totals.items())
+        ([*QUARTERS, str(Quarter(QUARTERS[-1]) + 1)][t], span(t), line, site, sku, usd, factor(t), usd * factor(t))
+        for (t, line, site, sku), usd in sorted(totals.items())
     ]
     made: dict[str, pd.DataFrame] = {
-        "purchases": pd.DataFrame(purchases, columns=[*TABLES["purchases"][:9], "milestone_order", "capex_usd"]),
+        "purchases": frame("purchases", purchases),
         "fleet": frame("fleet", fleet),
         "cash": frame("cash", cash_rows),
     }
@@ -134,7 +137,7 @@ def _service(quarter: dict[int, str]) -> dict[str, pd.DataFrame]:
                 for bucket, weight in (("short", 0.7), ("long", 0.3)):
                     amount = served * part * weight
                     serving.append((q, site, workload, bucket, "gb200-nvl72", "gb200-nvl72", amount, amount / 20, 0.0,
-                                    "measured"))  # fmt: skip
+                                    "measured", "p1"))  # fmt: skip
                     prefill.append((q, site, workload, bucket, "gb200-nvl72", "gb200-nvl72", "recompute", amount / 2,
                                     amount / 60))  # fmt: skip
                     prefill.append((q, site, workload, bucket, "gb200-nvl72", "gb200-nvl72", "ssd", amount / 2,

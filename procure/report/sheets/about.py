@@ -25,7 +25,8 @@ _CONVENTIONS = (
     "Look-ahead quarters keep the end of the horizon from hiding late demand; "
     "only orders of planned quarters are recommended.",
     "Costs are positive, income (sales, residual values) negative. USD, not adjusted for inflation.",
-    "Cash is discounted from the moment its line's timing names; residual values stand at the end of the horizon.",
+    "Cash moves at the start of its quarter and is discounted to the start of the first; "
+    "residual values stand at the end of the horizon.",
     "Decimal units: 1 GB = 1e9 bytes. Formats round for display only.",
     "Counts, assignments and uses are solver output: they do not re-optimise when an input changes. "
     "A FAIL on Checks then says that the plan must be solved again.",

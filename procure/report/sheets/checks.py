@@ -12,7 +12,7 @@ from procure.report.sheets.fleet import Fleet
 from procure.report.sheets.limits import Limits
 from procure.report.sheets.money import Money
 from procure.report.sheets.premises import as_number
-from procure.report.sheets.purchases import Purchases
+from procure.report.sheets.purchases import ORDER_LINES, Purchases
 from procure.report.sheets.service import Service
 from procure.report.words import holds
 
@@ -132,10 +132,14 @@ def _money(rows: _List, plan: Plan, parts: Parts) -> None:
         rows.compare(f"capex of order {number}", cell.fixed, stated, "USD")
     rows.compare("payments = capex of all orders", total(parts.purchases.total.over_time),
                  parts.purchases.total.labels[7].fixed, "USD")  # fmt: skip
+    ordered: list[Any] = [
+        row.labels[6] for (_, line), found in money.lines.items() if line in ORDER_LINES for row in found
+    ]
+    rows.compare("payments = hardware, attach and installation of Money", total(parts.purchases.total.over_time),
+                 total(*(ordered or [0.0])), "USD")  # fmt: skip
 
 
 def _units(rows: _List, parts: Parts) -> None:
     counts = parts.purchases.counts
     rows.compare("counts are whole numbers", sumproduct(absolute(counts - rounded(counts))), 0, "units")
     rows.compare("fleet roll-forward = stock by vintage", parts.fleet.misfit(), 0, "units")
-    rows.at_most("orders arrive within deliveries", parts.fleet.least_firm() * -1, 0.0, "units")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 from procure.plan import Plan
-from procure.report.cells import Cell, Expr, absolute, smallest, sumproduct, total
+from procure.report.cells import Cell, Expr, absolute, sumproduct, total
 from procure.report.layout import Row, Timeline, TimeSheet, over_time
 from procure.report.sheets.purchases import Purchases
 
@@ -17,11 +17,10 @@ _KEYS = ["site", "sku"]
 
 @dataclass(frozen=True)
 class Fleet:
-    """The sheet and, by (site, SKU), its closing, firm-delivery and difference rows."""
+    """The sheet and, by (site, SKU), its closing rows: rolled forward, and summed over vintages."""
 
     book: TimeSheet
     closing: dict[Key, Row]
-    firm: dict[Key, Row]
     by_vintage: dict[Key, Row]
 
     def misfit(self) -> Expr | float:
@@ -32,10 +31,6 @@ class Fleet:
             *[sumproduct(absolute(self.closing[key].over_time - row.over_time)) for key, row in self.by_vintage.items()]
         )
 
-    def least_firm(self) -> Expr | float:
-        """Least delivery that is not in the register of orders; below 0 where the two disagree."""
-        return smallest(*[row.over_time for row in self.firm.values()]) if self.firm else 0.0
-
 
 def fleet_sheet(plan: Plan, timeline: Timeline, purchases: Purchases) -> Fleet:
     """Opening + delivered - retired = closing. Ordered deliveries are read from Purchases."""
@@ -45,26 +40,26 @@ def fleet_sheet(plan: Plan, timeline: Timeline, purchases: Purchases) -> Fleet:
     )
     book = TimeSheet("Fleet", "Fleet", purpose, timeline)
     table = plan.tables["fleet"]
-    arrivals = plan.tables["purchases"].assign(quarter=lambda t: t["delivery_quarter"])
-    flows = {c: over_time(table, _KEYS, c, timeline) for c in ("opening", "delivered", "retired")}
-    flows["ordered"] = over_time(arrivals, _KEYS, "count", timeline)
+    flows = {c: over_time(table, _KEYS, c, timeline) for c in ("opening", "retired")}
+    flows["firm"] = over_time(table[table["origin"] != "purchase"], _KEYS, "delivered", timeline)
     book.heading("Roll-forward by site and SKU", "All vintages together.")
     head = book.header(["Site", "SKU", "Item", "", "Unit", "", "Total", ""])
     none = [0.0] * len(timeline.quarters)
-    keys = sorted(set(flows["opening"]) | set(flows["ordered"]))
-    firm, closing = {}, {}
+    keys = sorted(set(flows["opening"]) | purchases.keys)
+    closing = {}
     for key in keys:
         flow = {name: rows.get(key, none) for name, rows in flows.items()}
-        firm[key], closing[key] = _roll_forward(book, key, flow, purchases, head)
+        closing[key] = _roll_forward(book, key, flow, purchases, head)
+        book.row += 1
     if not keys:
         book.line(["none"], "calc:count", [None] * len(timeline.quarters))
-    return Fleet(book, closing, firm, _vintages(book, table, keys))
+    return Fleet(book, closing, _vintages(book, table, keys))
 
 
 def _roll_forward(
     book: TimeSheet, key: Key, flow: dict[str, list[float]], purchases: Purchases, head: list[Cell]
-) -> tuple[Row, Row]:
-    """Five rows for one SKU at one site; returns the firm deliveries and the closing stock."""
+) -> Row:
+    """Five rows for one SKU at one site; returns the closing stock."""
     top, at, cell = book.row, book.sheet.at, book.cell
     total_style = {6: "calc:count"}
 
@@ -82,29 +77,26 @@ def _roll_forward(
         lambda i: purchases.delivered(at(top + 1, 0), at(top + 1, 1), head[i].in_row),
         label_styles=total_style,
     )
-    before = [arrived - ordered for arrived, ordered in zip(flow["delivered"], flow["ordered"], strict=True)]
-    firm = book.line(labels("+ delivered, firm before", top + 2), "input:count", before, label_styles=total_style)
+    book.line(labels("+ delivered, firm before", top + 2), "input:count", flow["firm"], label_styles=total_style)
     book.line(labels("- retired", top + 3), "solver:count", flow["retired"], label_styles=total_style)
-    closing = book.line(
+    return book.line(
         [*key, "closing", None, "units"],
         "sum:count",
         lambda i: cell(top, i) + cell(top + 1, i) + cell(top + 2, i) - cell(top + 3, i),
     )
-    book.row += 1
-    return firm, closing
 
 
 def _vintages(book: TimeSheet, table: pd.DataFrame, keys: list[Key]) -> dict[Key, Row]:
     """Closing stock by vintage as the solver states it; returns the sums by site and SKU."""
     note = "Solver output. The sum of the vintages is compared with the roll-forward on Checks."
     book.heading("Closing stock by vintage", note)
-    book.header(["Site", "SKU", "Vintage", "", "Unit", "", "", ""])
-    stock = over_time(table, [*_KEYS, "vintage"], "closing", book.timeline)
+    book.header(["Site", "SKU", "Vintage", "Origin", "Unit", "", "", ""])
+    stock = over_time(table, [*_KEYS, "vintage", "origin"], "closing", book.timeline)
     sums = {}
     for key in keys:
         first = book.row
         for full in (v for v in stock if v[:2] == key):
-            book.line([*full, None, "units"], "solver:count", stock[full])
+            book.line([*full, "units"], "solver:count", stock[full])
         if book.row == first:
             book.line([*key, "none", None, "units"], "solver:count", [0.0] * len(book.timeline.quarters))
         sums[key] = book.line([*key, "all vintages", None, "units"], "sum:count", book.sums_of(first, book.row - 1))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import defaultdict
 from dataclasses import dataclass
 from typing import Any
@@ -13,10 +12,9 @@ from procure.errors import Fault, InputError
 from procure.plan import Plan
 from procure.report.cells import Cell, Expr, sumproduct, total
 from procure.report.layout import Row, Timeline, TimeSheet, over_time
-from procure.report.sheets.purchases import Purchases
+from procure.report.sheets.premises import RATE
+from procure.report.sheets.purchases import ORDER_LINES, Purchases
 
-ORDER_LINE = "capex"
-"""Cash line of what the plan orders; its payments are read from Purchases."""
 SPANS = {"planned": "Planned quarters", "lookahead": "Look-ahead quarters"}
 
 
@@ -32,33 +30,32 @@ class Money:
     detail_npv: Expr
 
 
-def money_sheet(plan: Plan, timeline: Timeline, purchases: Purchases, rate: Cell) -> Money:
+def money_sheet(plan: Plan, purchases: Purchases, rate: Cell) -> Money:
     """Discount factors, lines by span with subtotals, and the detail by site and SKU that they sum."""
-    book = TimeSheet("Money", "Money", "Cash by quarter (costs positive) and its net present value. "
-                     "NPV total = the objective that the solver minimised.", timeline)  # fmt: skip
-    cash = plan.tables["cash"].copy()
-    cash["timing"] = timings(cash, timeline, float(rate.value or 0.0))
-    groups = sorted(set(zip(cash["span"], cash["line"].astype(str), cash["timing"], strict=True)),
-                    key=lambda g: (g[0] != "planned", g[1], g[2]))  # fmt: skip
-
-    book.heading("Discounting", "Factor = 1 / (1 + rate) ^ ((quarters since the first + timing) / 4). "
-                 "Timing: 0 cash moves at the start of its quarter, 1 at its end.")  # fmt: skip
-    book.header(["Item", "", "", "", "Unit", "Timing", "Rate", ""])
-    row = book.row
-    index = book.line(["quarters since the first", None, None, None, "quarters"], "calc:count",
-                      lambda i: 0 if i == 0 else book.cell(row, i - 1) + 1)  # fmt: skip
-    factors: dict[float, Row] = {}
-    for timing in sorted(set(cash["timing"])) or [0.0]:
-        row = book.row
-        factors[timing] = book.line(
-            ["discount factor", None, None, None, "factor", timing, rate.fixed], "calc:factor",
-            lambda i, row=row: 1 / (1 + book.sheet.at(row, 6))
-            ** ((index.cells[i].in_row + book.sheet.at(row, 5)) / 4),
-            label_styles={5: "input:number", 6: "calc:rate"},
-        )  # fmt: skip
-
+    timeline = Timeline.of(plan, end=True)
+    book = TimeSheet(
+        "Money",
+        "Money",
+        "Cash by quarter (costs positive) and its net present value. NPV total = the objective that the solver "
+        "minimised. The last column is the end of the horizon, where residual values stand.",
+        timeline,
+    )
+    cash = plan.tables["cash"]
+    _same_rate(cash, timeline, float(rate.value or 0.0))
+    order = {line: i for i, line in enumerate(dict.fromkeys(plan.tables["costs"]["line"]))}
+    groups = sorted(
+        set(zip(cash["span"], cash["line"].astype(str), strict=True)),
+        key=lambda g: (g[0] != "planned", order.get(g[1], len(order)), g[1]),
+    )
+    book.heading(
+        "Discounting",
+        "Factor = 1 / (1 + rate) ^ (quarters since the first / 4): cash moves at the start of its quarter.",
+    )
+    head = book.header(["Item", "", "", "", "Unit", "", "Rate", ""])
+    index = _positions(book)
+    factors = _factors(book, rate, index)
     book.heading("Cash by line", "Sums of the detail below.")
-    book.header(["Span", "Line", "", "", "Unit", "Timing", "Cash, all quarters", "NPV"])
+    book.header(["Span", "Line", "", "", "Unit", "", "Cash, all quarters", "NPV"])
     summary_top = book.row
     members = {span: [g for g in groups if g[0] == span] for span in SPANS}
     # The detail is filled first, below the room that the summary needs.
@@ -67,7 +64,7 @@ def money_sheet(plan: Plan, timeline: Timeline, purchases: Purchases, rate: Cell
                  "Payments for orders are read from Purchases; the other lines are solver output.")  # fmt: skip
     book.header(["Span", "Line", "Site", "SKU", "Unit", "", "Cash, all quarters", "NPV"])
     detail_top = book.row
-    place = {group: _detail(book, cash, group, purchases, factors[group[2]]) for group in groups}
+    place = {group: _detail(book, cash, group, purchases, factors, head) for group in groups}
     detail_end = max(book.row - 1, detail_top)
     book.row = summary_top
     lines: dict[tuple[str, str], list[Row]] = defaultdict(list)
@@ -89,13 +86,33 @@ def money_sheet(plan: Plan, timeline: Timeline, purchases: Purchases, rate: Cell
     return Money(book, dict(lines), planned, later, grand, total(book.sheet.block(detail_top, 7, detail_end, 7)))
 
 
-def _line(book: TimeSheet, group: tuple[str, str, float], first: int, last: int) -> Row:
-    span, line, timing = group
+def _positions(book: TimeSheet) -> Row:
+    row = book.row
     return book.line(
-        [span, line, None, None, "USD", timing, total(book.sheet.block(first, 6, last, 6)),
+        ["quarters since the first", None, None, None, "quarters"],
+        "calc:count",
+        lambda i: 0 if i == 0 else book.cell(row, i - 1) + 1,
+    )
+
+
+def _factors(book: TimeSheet, rate: Cell, index: Row) -> Row:
+    """Present value at the start of the first quarter of one USD paid at the start of each quarter."""
+    at_rate = book.sheet.at(book.row, 6)
+    return book.line(
+        ["discount factor", None, None, None, "factor", None, rate.fixed],
+        "calc:factor",
+        lambda i: 1 / (1 + at_rate) ** (index.cells[i].in_row / 4),
+        label_styles={6: "calc:rate"},
+    )
+
+
+def _line(book: TimeSheet, group: tuple[str, str], first: int, last: int) -> Row:
+    span, line = group
+    return book.line(
+        [span, line, None, None, "USD", None, total(book.sheet.block(first, 6, last, 6)),
          total(book.sheet.block(first, 7, last, 7))],
         "calc:usd", book.sums_of(first, last),
-        label_styles={5: "text:number", 6: "calc:usd", 7: "calc:usd"},
+        label_styles={6: "calc:usd", 7: "calc:usd"},
     )  # fmt: skip
 
 
@@ -108,21 +125,32 @@ def _subtotal(book: TimeSheet, title: str, first: int, last: int) -> Row:
     )  # fmt: skip
 
 
-def _detail(book: TimeSheet, cash: pd.DataFrame, group: tuple[str, str, float], purchases: Purchases,
-            factor: Row) -> tuple[int, int]:  # fmt: skip
+def _detail(
+    book: TimeSheet, cash: pd.DataFrame, group: tuple[str, str], purchases: Purchases, factors: Row, head: list[Cell]
+) -> tuple[int, int]:
     """The rows of a line by site and SKU, the payments for orders as formulas; returns the first and last row."""
-    span, line, timing = group
-    mine = cash[(cash["span"] == span) & (cash["line"] == line) & (cash["timing"] == timing)]
-    inside = [(quarter in book.timeline.later) == (span == "lookahead") for quarter in book.timeline.quarters]
-    first, at = book.row, book.sheet.at
+    span, line = group
+    first = book.row
+    mine = cash[(cash["span"] == span) & (cash["line"] == line)]
     for (site, sku), amounts in over_time(mine, ["site", "sku"], "cash_usd", book.timeline).items():
-        labels, row = [span, line, site, sku], book.row
-        if line == ORDER_LINE:
-            _detail_row(book, labels, "calc:usd", lambda i, row=row: (
-                purchases.paid(at(row, 2), at(row, 3), i) if inside[i] else 0.0), factor)  # fmt: skip
+        if line in ORDER_LINES:
+            _payments(book, [span, line, site, sku], purchases, factors, head)
         else:
-            _detail_row(book, labels, "solver:usd", amounts, factor)
+            _detail_row(book, [span, line, site, sku], "solver:usd", amounts, factors)
     return first, max(book.row - 1, first)
+
+
+def _payments(book: TimeSheet, labels: list[str], purchases: Purchases, factors: Row, head: list[Cell]) -> None:
+    """What is paid for orders of one SKU at one site on one line, in the quarters of the row's span."""
+    at_site, at_sku = book.sheet.at(book.row, 2), book.sheet.at(book.row, 3)
+    span, line, *_ = labels
+
+    def payment(i: int) -> Any:
+        if (head[i].content in book.timeline.later) != (span == "lookahead"):
+            return 0.0
+        return purchases.paid(line, at_site, at_sku, head[i].in_row)
+
+    _detail_row(book, labels, "calc:usd", payment, factors)
 
 
 def _detail_row(book: TimeSheet, labels: list[str], style: str, values: Any, factor: Row) -> Row:
@@ -132,22 +160,22 @@ def _detail_row(book: TimeSheet, labels: list[str], style: str, values: Any, fac
                      label_styles={6: "calc:usd", 7: "calc:usd"})  # fmt: skip
 
 
-def timings(cash: pd.DataFrame, timeline: Timeline, rate: float) -> list[float]:
-    """When in its quarter each cash row moves, in quarters, as its discount factor tells.
+def _same_rate(cash: pd.DataFrame, timeline: Timeline, rate: float) -> None:
+    """Check that the plan's cash was discounted at the stated rate.
 
     Raises:
-        InputError: a factor that no moment between a quarter before and two quarters after explains, which means that
-            the rate is not the one the plan was made with.
+        InputError: a discount factor does not follow from the rate.
     """
-    position = {q: i for i, q in enumerate(timeline.quarters)}
-    result, faults = [], []
-    for quarter, factor in zip(cash["quarter"], cash["discount_factor"], strict=True):
-        timing = 0.0 if rate == 0 else round(-4 * math.log(factor) / math.log1p(rate) - position[quarter], 6) + 0.0
-        if not -1 <= timing <= 2 or (rate == 0 and factor != 1):
-            faults.append(Fault("tables/cash.csv", 0, "discount_factor", f"{factor:.6g} in {quarter}",
-                                f"Does not follow from the discount rate {rate:.6g} per year.",
-                                "The plan's cash and premises belong to different runs."))  # fmt: skip
-        result.append(timing)
-    if faults:
-        raise InputError(faults)
-    return result
+    position = {quarter: i for i, quarter in enumerate(timeline.quarters)}
+    wrong = {
+        (quarter, factor)
+        for quarter, factor in zip(cash["quarter"], cash["discount_factor"], strict=True)
+        if abs(factor - (1 + rate) ** (-position[quarter] / 4)) > 1e-9
+    }
+    expected = f"Does not follow from the premise {RATE} = {rate:g}."
+    hint = "Cash and premises belong to different runs: solve the case again."
+    if wrong:
+        raise InputError(
+            Fault("tables/cash.csv", 0, "discount_factor", f"{factor:.6g} in {quarter}", expected, hint)
+            for quarter, factor in wrong
+        )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import Any
 
 from procure.errors import Fault, InputError
@@ -39,7 +40,7 @@ def premises_sheet(plan: Plan) -> tuple[Sheet, Cell]:
                 continue
             value = value if isinstance(value, float) else str(value)
             cell = sheet.put(row, column, value, "input" if name == "value" else "text")
-            if name == "value" and premise.name == RATE and isinstance(value, float):
+            if name == "value" and re.search(rf"(^|\W){RATE}$", str(premise.name)) and isinstance(value, float):
                 rate = cell
     if rate is None:
         raise InputError([Fault("tables/premises.csv", 0, "name", "", f"The premise {RATE} is needed, as a number.",

@@ -10,6 +10,8 @@ from procure.plan import Plan
 from procure.report.cells import Block, Call, Cell, Expr, exact, sumproduct, total
 from procure.report.layout import Row, Timeline, TimeSheet
 
+ORDER_LINES = {"hardware": 2, "attach": 3, "installation": 4}
+"""Cash lines of what the plan orders, with the column of their unit price."""
 _TITLES = {"planned": "Recommended orders", "lookahead": "Foreseen in look-ahead, not recommended"}
 
 
@@ -25,6 +27,7 @@ class Purchases:
     capex: list[tuple[Cell, float]]
     first: int
     last: int
+    price_top: int
     total: Row
 
     def _column(self, column: int) -> Block:
@@ -45,10 +48,18 @@ class Purchases:
         where = exact(self._column(2), site) * exact(self._column(3), sku) * exact(self._column(1), quarter)
         return sumproduct(where * self.counts)
 
-    def paid(self, site: Expr, sku: Expr, i: int) -> Call:
-        """USD paid for an SKU of a site in the quarter at position ``i``."""
-        where = exact(self._column(2), site) * exact(self._column(3), sku)
-        return sumproduct(where * self.book.quarter_block(self.first, self.last, i))
+    def paid(self, line: str, site: Expr, sku: Expr, quarter: Expr) -> Call:
+        """USD paid in a quarter for an SKU of a site on one of the :data:`ORDER_LINES`."""
+        units = exact(self._column(2), site) * exact(self._column(3), sku) * self.counts
+        price, share = self._price(ORDER_LINES[line]), self._price(5)
+        when: Expr = exact(self._column(4), quarter)
+        if line != "installation":
+            when = exact(self._column(1), quarter) * share + when * (1 - share)
+        return sumproduct(units * price * when)
+
+    def _price(self, column: int) -> Block:
+        """A column of the unit prices, whose rows stand in step with the register."""
+        return self.book.sheet.block(self.price_top, column, self.price_top + self.last - self.first, column)
 
 
 def purchases_sheet(plan: Plan, timeline: Timeline) -> Purchases:
@@ -70,7 +81,7 @@ def purchases_sheet(plan: Plan, timeline: Timeline) -> Purchases:
     top = book.row
     # Unit prices are filled first, below the room that the register needs.
     book.row += sum(max(len(rows), 1) + 1 for rows in spans.values()) + 1
-    due = _prices(book, pd.concat(list(spans.values())))
+    price_top, due = _prices(book, list(spans.values()), order_shares(plan))
     end = book.row
     book.row = top
     capex: list[tuple[Cell, float]] = []
@@ -92,7 +103,7 @@ def purchases_sheet(plan: Plan, timeline: Timeline) -> Purchases:
     )  # fmt: skip
     book.row = end
     keys = set(zip(table["site"].astype(str), table["sku"].astype(str), strict=True))
-    made = Purchases(book, keys, capex, top, last, grand)
+    made = Purchases(book, keys, capex, top, last, price_top, grand)
     _counts(made)
     return made
 
@@ -120,29 +131,53 @@ def _order(book: TimeSheet, position: int, order: pd.Series, due: tuple[Cell, Ce
     )  # fmt: skip
 
 
-def _prices(book: TimeSheet, orders: pd.DataFrame) -> list[tuple[Cell, Cell]]:
-    """Unit prices and terms; returns each order's payments per unit, at order and at delivery."""
-    book.heading("Unit prices and payment terms",
-                 "Price of the delivery quarter, fixed at order. The share due at order applies to price and attach; "
-                 "the rest and the installation are paid on delivery.")  # fmt: skip
-    book.header(["No.", "SKU", "Price, USD per unit", "Attach, USD per unit", "Install, USD/unit", "Due at order",
-                 "At order, USD/unit", "At delivery, USD/unit"], quarters=False)  # fmt: skip
-    put, due = book.sheet.put, []
-    for number, (_, order) in enumerate(orders.iterrows(), 1):
-        row = book.row
-        put(row, 0, number, "text:count")
-        put(row, 1, str(order["sku"]))
-        price = put(row, 2, float(order["unit_price_usd"]), "input:usd")
-        attach = put(row, 3, float(order["unit_attach_usd"]), "input:usd")
-        install = put(row, 4, float(order["unit_install_usd"]), "input:usd")
-        share = put(row, 5, float(order["milestone_order"]), "input:share")
-        at_order = put(row, 6, share * (price + attach), "calc:usd")
-        due.append((at_order, put(row, 7, (1 - share) * (price + attach) + install, "calc:usd")))
-        book.row += 1
-    if not due:
-        put(book.row, 0, "none")
-        book.row += 1
-    return due
+def order_shares(plan: Plan) -> dict[str, float]:
+    """The share of price and attach that is due at order, by SKU, as the plan's cash tells.
+
+    In the quarter of an SKU's first order nothing of it can have been delivered before, so what is paid for hardware
+    then, over the price of what is ordered then, is the share; 1 where an order is delivered in its own quarter.
+    """
+    cash = plan.tables["cash"]
+    hardware = cash[cash["line"] == "hardware"].groupby(["sku", "quarter"])["cash_usd"].sum()
+    shares = {}
+    for sku, orders in plan.tables["purchases"].groupby("sku"):
+        first = orders[orders["quarter"] == orders["quarter"].min()]
+        paid = float(hardware.get((sku, first["quarter"].iloc[0]), 0.0))
+        price = float((first["count"] * first["unit_price_usd"]).sum())
+        shares[str(sku)] = paid / price if price else 0.0
+    return shares
+
+
+def _prices(
+    book: TimeSheet, spans: list[pd.DataFrame], shares: dict[str, float]
+) -> tuple[int, list[tuple[Cell, Cell]]]:
+    """Unit prices and terms in rows in step with the register; returns the first row and the payments per unit."""
+    book.heading(
+        "Unit prices and payment terms",
+        "Price of the delivery quarter, fixed at order. The share due at order applies to price and attach; "
+        "the rest and the installation are paid on delivery.",
+    )
+    titles = ("No.", "SKU", "Price, USD per unit", "Attach, USD per unit", "Install, USD/unit")
+    book.header([*titles, "Due at order", "At order, USD/unit", "At delivery, USD/unit"], quarters=False)
+    top, put = book.row, book.sheet.put
+    due: list[tuple[Cell, Cell]] = []
+    for orders in spans:
+        for _, order in orders.iterrows():
+            row = book.row
+            put(row, 0, len(due) + 1, "text:count")
+            put(row, 1, str(order["sku"]))
+            price = put(row, 2, float(order["unit_price_usd"]), "input:usd")
+            attach = put(row, 3, float(order["unit_attach_usd"]), "input:usd")
+            install = put(row, 4, float(order["unit_install_usd"]), "input:usd")
+            share = put(row, 5, shares[str(order["sku"])], "input:share")
+            at_order = put(row, 6, share * (price + attach), "calc:usd")
+            due.append((at_order, put(row, 7, (1 - share) * (price + attach) + install, "calc:usd")))
+            book.row += 1
+        if not len(orders):
+            put(book.row, 0, "none")
+            book.row += 1
+        book.row += 1  # the register's subtotal
+    return top, due
 
 
 def _counts(made: Purchases) -> None:
@@ -150,9 +185,17 @@ def _counts(made: Purchases) -> None:
     book.heading("Units ordered by quarter", "Taken from the register above.")
     head = book.header(["Site", "SKU", "", "", "Unit", "", "Total", ""])
     for site, sku in sorted(made.keys):
-        at_site, at_sku = book.sheet.at(book.row, 0), book.sheet.at(book.row, 1)
-        book.line([site, sku, None, None, "units", None, book.row_total(book.row)], "calc:count",
-                  lambda i, a=at_site, b=at_sku: made.ordered(a, b, head[i].in_row),
-                  label_styles={6: "calc:count"})  # fmt: skip
+        _count(made, site, sku, head)
     if not made.keys:
         book.line(["none"], "calc:count", [None] * len(book.timeline.quarters))
+
+
+def _count(made: Purchases, site: str, sku: str, head: list[Cell]) -> None:
+    book = made.book
+    at_site, at_sku = book.sheet.at(book.row, 0), book.sheet.at(book.row, 1)
+    book.line(
+        [site, sku, None, None, "units", None, book.row_total(book.row)],
+        "calc:count",
+        lambda i: made.ordered(at_site, at_sku, head[i].in_row),
+        label_styles={6: "calc:count"},
+    )

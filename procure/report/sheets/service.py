@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import pandas as pd
 
@@ -59,20 +60,25 @@ def _workloads(book: TimeSheet, sla: pd.DataFrame) -> tuple[dict[str, Row], dict
     short: dict[str, Row] = {}
     served: dict[str, Row] = {}
     for key in requests:
-        name, top = key[0], book.row
-        book.line([name, None, None, "requests at the peak", "requests/s"], "solver:number", requests[key])
-        short[name] = book.line([name, None, None, "share unserved", "share"], "solver:share", unserved[key])
-        book.line([name, None, None, "share served", "share"], "calc:share",
-                  lambda i, r=top: 1 - book.cell(r + 1, i))  # fmt: skip
-        served[name] = book.line(
-            [name, None, None, "requests served", "requests/s"], "calc:number",
-            lambda i, r=top: book.cell(r, i) * book.cell(r + 2, i),
-        )  # fmt: skip
+        name = key[0]
+        short[name], served[name] = _workload(book, name, requests[key], unserved[key])
         for column, title, unit, style in _FACTS:
-            values = facts[column].get(key, [])
-            if any(v not in (None, "") for v in values):
-                book.line([name, None, None, title, unit], style, [v if v != "" else None for v in values])
+            values = [v if v != "" else None for v in facts[column].get(key, [])]
+            if any(v is not None for v in values):
+                book.line([name, None, None, title, unit], style, values)
         book.row += 1
+    return short, served
+
+
+def _workload(book: TimeSheet, name: str, requests: list[Any], unserved: list[Any]) -> tuple[Row, Row]:
+    """Four rows: requests, unserved, served share, served requests; returns the second and the last."""
+    top, cell = book.row, book.cell
+    book.line([name, None, None, "requests at the peak", "requests/s"], "solver:number", requests)
+    short = book.line([name, None, None, "share unserved", "share"], "solver:share", unserved)
+    book.line([name, None, None, "share served", "share"], "calc:share", lambda i: 1 - cell(top + 1, i))
+    served = book.line(
+        [name, None, None, "requests served", "requests/s"], "calc:number", lambda i: cell(top, i) * cell(top + 2, i)
+    )
     return short, served
 
 
