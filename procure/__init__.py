@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from procure.case import Case
     from procure.plan import Plan
-    from procure.solve import solve
+    from procure.solver import solve
     from procure.study import sweep
 
 __version__ = "0.1.0"
 __all__ = ["Case", "Plan", "__version__", "solve", "sweep"]
 
-_HOME = {"Case": "procure.case", "Plan": "procure.plan", "solve": "procure.solve", "sweep": "procure.study"}
+_HOME = {"Case": "procure.case", "Plan": "procure.plan", "solve": "procure.solver", "sweep": "procure.study"}
 
 
 def __getattr__(name: str) -> Any:

@@ -90,7 +90,11 @@ SCHEMA: dict[str, dict[str, str]] = {
         "priority": "weight of a request of this workload in the shortfall",
         "ttft_share": "share of requests that must meet TTFT",
         "short_usd_per_request": "price of an unserved request in look-ahead quarters",
-        "reused_share": "share of the input tokens of a returning request that its cache holds",
+        "ttft_target_s": "seconds to the first token that are asked for; inf: none",
+        "tps_target": "tokens/s of one user in the fastest phase that has tokens; 0: none",
+        "output_s": "seconds from the first token to the last at the speeds asked for",
+        "calls_per_task": "requests of one task that follow one another",
+        "tool_s": "seconds of tools and people between the requests of a task",
     },
     "rates": {
         "t": "quarter",
@@ -99,6 +103,16 @@ SCHEMA: dict[str, dict[str, str]] = {
         "requests_per_s": "rate that capacity is sized for: the peak, or the mean of deferrable work",
         "mean_per_peak": "mean rate over that rate",
         "return_limit": "most that can return to a kept cache, as a share of the bucket's requests",
+    },
+    "lengths": {
+        "t": "quarter",
+        "workload": "workload",
+        "bucket": "length bucket",
+        "input_tokens": "mean tokens of input",
+        "input_upper_tokens": "longest input that TTFT is judged at",
+        "thinking_tokens": "mean tokens of thinking",
+        "visible_tokens": "mean tokens of visible output",
+        "kv_bytes": "bytes of the parked sequence",
     },
     "serve": {
         "point": "identifier of an operating point for a bucket",
@@ -111,7 +125,8 @@ SCHEMA: dict[str, dict[str, str]] = {
         "rack_s": "unit-seconds of decode per request on that SKU",
         "lpx_rack_s": "LPX rack-seconds per request, 0 without LPX",
         "free_hbm_bytes": "HBM beside weights and running batch, per unit busy with it",
-        "tps_user": "tokens/s of one user at this point, for the slowest phase relative to its target",
+        "tps_user": "tokens/s of one user at this point, in its slowest phase",
+        "tps_margin": "least ratio over the phases of the speed reached to the speed promised; inf where none is promised",
         "evidence": "what the point rests on",
     },
     "prefill": {
@@ -127,7 +142,11 @@ SCHEMA: dict[str, dict[str, str]] = {
         "read_bytes": "bytes read from the store per request",
         "evidence": "what the cost rests on",
     },
-    "stores": {"store": "name", "tier": "hbm, dram, ssd or cmx", "return_share": "chance that a return reaches its copy"},
+    "stores": {
+        "store": "name",
+        "tier": "hbm, dram, ssd or cmx",
+        "return_share": "chance that a return reaches its copy",
+    },
     "store_units": {
         "store": "store",
         "sku": "SKU that brings bytes",
@@ -148,12 +167,13 @@ SCHEMA: dict[str, dict[str, str]] = {
         "kv_bytes": "bytes of one parked sequence at the mix of buckets",
     },
     "ages": {
+        "t": "quarter",
         "workload": "workload",
         "interval": "position of the age interval, 0 for the youngest",
         "age_to_s": "idle seconds at its end",
         "seconds": "its length",
         "return_share": "share of requests that return within it",
-        "mean_returned": "mean over the interval of the share that has returned",
+        "mean_released": "mean over the interval of the share of parked bytes that a return has taken back",
     },
     "lpx_copies": {
         "card": "LLM",

@@ -39,10 +39,10 @@ TABLES: dict[str, tuple[str, ...]] = {
         "quarter", "site", "sku", "count", "span", "delivery_quarter", "unit_price_usd", "unit_attach_usd",
         "unit_install_usd", "capex_usd",
     ),
-    "fleet": ("quarter", "site", "sku", "vintage", "opening", "delivered", "retired", "closing"),
+    "fleet": ("quarter", "site", "sku", "origin", "vintage", "opening", "delivered", "retired", "closing"),
     "serving": (
         "quarter", "site", "workload", "bucket", "deployment", "sku", "requests_per_s", "racks", "lpx_racks",
-        "evidence",
+        "evidence", "point",
     ),
     "prefill": (
         "quarter", "site", "workload", "bucket", "deployment", "sku", "store", "requests_per_s", "racks",
@@ -76,7 +76,7 @@ TABLES: dict[str, tuple[str, ...]] = {
 _TEXT = {
     "quarter", "site", "sku", "span", "delivery_quarter", "vintage", "workload", "bucket", "deployment", "evidence",
     "store", "tier", "card", "expansion", "family", "item", "unit", "line", "cause", "name", "kind", "source",
-    "source_date", "note", "check", "detail", "value", "interval",
+    "source_date", "note", "check", "detail", "value", "origin", "point",
 }  # fmt: skip
 
 

@@ -61,7 +61,7 @@ def budget_limit(m: Any, index: Index) -> None:
 def carry_rule(m: Any, index: Index) -> None:
     """What may be carried: nothing, within the fiscal year, or without limit, as the case states.
 
-        carry[t] = 0        where t closes a fiscal year (``within_year``), always (``none``), or is the last quarter
+    carry[t] = 0        where t closes a fiscal year (``within_year``), always (``none``), or is the last quarter
     """
     mode = index.instance.settings["budget_carry"]
     year = lookup(index.instance["quarters"], ["t"], "fiscal_year")

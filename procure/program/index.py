@@ -105,11 +105,7 @@ class Index:
         ]
         self.in_stock = set(self.stock)
         self.retirable = [
-            (g, t)
-            for g, row in self.fixed.items()
-            if row.retirable
-            for t in self.t
-            if t >= max(int(row.vintage_t), 0)
+            (g, t) for g, row in self.fixed.items() if row.retirable for t in self.t if t >= max(int(row.vintage_t), 0)
         ]
         self.price = lookup(instance["prices"], ["sku", "t"], "price_usd")
         self.support = lookup(instance["prices"], ["sku", "t"], "support_usd_per_quarter")
@@ -169,13 +165,13 @@ class Index:
             if (site, o.sku, o.t) in self.in_stock
             and (o.store == "recompute" or any((site, u.sku, o.t) in self.in_stock for u in self.store_units[o.store]))
         ]
-        self.ages = group(instance["ages"].itertuples(), lambda row: row.workload)
+        self.ages = group(instance["ages"].itertuples(), lambda row: (row.t, row.workload))
         self.kept = [
             (t, site, w, age.interval, store)
             for t, site, w, store in sorted({
                 (o.t, site, o.workload, o.store) for o, site in self.prefill if o.store != "recompute"
             })
-            for age in self.ages[w]
+            for age in self.ages[t, w]
         ]  # fmt: skip
         self.kv_bytes = lookup(instance["parked"], ["t", "workload"], "kv_bytes")
         self.idle_hbm = lookup(instance["idle_hbm"], ["sku"], "bytes")
@@ -192,7 +188,9 @@ class Index:
         """Orders that have been delivered by quarter ``t``."""
         lead = int(self.sku[sku].lead_quarters)
         return [
-            (site, sku, o) for o in range(int(self.sku[sku].first_order_t), t - lead + 1) if o in self._order_set(site, sku)
+            (site, sku, o)
+            for o in range(int(self.sku[sku].first_order_t), t - lead + 1)
+            if o in self._order_set(site, sku)
         ]
 
     def _order_set(self, site: str, sku: str) -> set[int]:

@@ -57,7 +57,7 @@ def lpx_linking(m: Any, index: Index) -> None:
 def lpx_copies_within_racks(m: Any, index: Index) -> None:
     """Copies take whole racks of those that are up and not reserved.
 
-        Σ_c racks_per_copy[c]·copies[s,c,t] ≤ present_share · (own[s,LPX,t] − reserved[s,LPX,t])
+    Σ_c racks_per_copy[c]·copies[s,c,t] ≤ present_share · (own[s,LPX,t] − reserved[s,LPX,t])
     """
     cards = group(index.instances, lambda x: (x[0], x[2]))
 

@@ -36,7 +36,6 @@ def least_cost(m: Any, index: Index) -> None:
 def least_shortfall(m: Any, index: Index) -> None:
     """Least weighted shortfall over planned quarters: Σ_t quarter_short[t], as a share of their weighted demand."""
     m.shortfall = pyo.Objective(expr=pyo.quicksum(m.quarter_short[t] for t in index.planned), sense=pyo.minimize)
-    m.shortfall.deactivate()
 
 
 def _end_factor(index: Index) -> float:
@@ -79,7 +78,9 @@ def _sales(m: Any, index: Index, terms: Terms) -> None:
 
 
 def _upkeep(m: Any, index: Index, terms: Terms) -> None:
-    rows = {(r.site, r.sku): r.idle_usd_per_quarter + r.space_usd_per_quarter for r in index.instance["upkeep"].itertuples()}
+    rows = {
+        (r.site, r.sku): r.idle_usd_per_quarter + r.space_usd_per_quarter for r in index.instance["upkeep"].itertuples()
+    }
     for site, sku, t in index.stock:
         terms.add(rows[site, sku] * index.discount[t] / USD_PER_UNIT, m.own[site, sku, t])
 

@@ -43,7 +43,9 @@ def returns_of_bucket(m: Any, index: Index) -> None:
         if not serving:
             return pyo.Constraint.Skip
         row = Terms()
-        row.extend(1.0, (m.prefill[o.option, s] for o, s in index.prefill_by_site_bucket[key] if o.store != "recompute"))
+        row.extend(
+            1.0, (m.prefill[o.option, s] for o, s in index.prefill_by_site_bucket[key] if o.store != "recompute")
+        )
         row.extend(-index.return_limit[t, workload, bucket], (m.serve[p.point, s] for p, s in serving))
         return row.at_most(0.0)
 

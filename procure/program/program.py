@@ -67,7 +67,7 @@ OBJECTIVES = (objective.least_cost, objective.least_shortfall)
 class Program:
     """A Pyomo model and the index sets it was built over.
 
-    ``model.cost`` is active; ``model.shortfall`` is the objective of the first stage and inactive.
+    ``model.shortfall`` and ``model.cost`` are the objectives of the two stages; a stage uses one of them.
     """
 
     model: Any

@@ -60,20 +60,20 @@ def hits_from_kept(m: Any, index: Index) -> None:
         for o, s in reading[t, site, workload, store]:
             row.add(o.rate / total, m.prefill[o.option, s])
         alpha = index.return_share[store]
-        for age in index.ages[workload]:
+        for age in index.ages[t, workload]:
             row.add(-alpha * age.return_share, m.kept[t, site, workload, age.interval, store])
         return row.at_most(0.0)
 
     m.hits_from_kept = pyo.Constraint(keys, rule=rule)
 
 
-def parked_seconds(index: Index, workload: str, interval: int, store: str) -> float:
-    """Seconds that a cohort occupies a store in an age interval: ∫ (1 − α_g·R(a)) da over the interval.
+def parked_seconds(index: Index, t: int, workload: str, interval: int, store: str) -> float:
+    """Seconds that a cohort occupies a store in an age interval: ∫ (1 − α_g·ρ·R(a)) da over the interval.
 
-    A copy whose reader went elsewhere stays until it ages out.
+    ρ is the share of its bytes that a return takes back. A copy whose reader went elsewhere stays until it ages out.
     """
-    age = index.ages[workload][interval]
-    return age.seconds * (1.0 - index.return_share[store] * age.mean_returned)
+    age = index.ages[t, workload][interval]
+    return age.seconds * (1.0 - index.return_share[store] * age.mean_released)
 
 
 def parked_within_store(m: Any, index: Index) -> None:
@@ -90,7 +90,9 @@ def parked_within_store(m: Any, index: Index) -> None:
         for key in index.kept_by_store[t, site, store]:
             _, _, w, interval, _ = key
             rate = index.load_rate[t, w]
-            row.add(index.kv_bytes[t, w] * parked_seconds(index, w, interval, store) * rate / BYTES_PER_UNIT, m.kept[key])
+            row.add(
+                index.kv_bytes[t, w] * parked_seconds(index, t, w, interval, store) * rate / BYTES_PER_UNIT, m.kept[key]
+            )
         limit = 0.0
         for unit in index.store_units[store]:
             pool = (site, unit.sku, t)

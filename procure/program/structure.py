@@ -53,7 +53,9 @@ def places_in_pods(m: Any, index: Index) -> None:
 
     def rule(m: Any, site: str, t: int, places: str) -> Any:
         row = Terms()
-        row.extend(1.0, (m.own[k] for k in index.stock if k[0] == site and k[2] == t and kinds[places](index.sku[k[1]])))
+        row.extend(
+            1.0, (m.own[k] for k in index.stock if k[0] == site and k[2] == t and kinds[places](index.sku[k[1]]))
+        )
         if not row.variables:
             return pyo.Constraint.Skip
         row.add(-getattr(index.pods_at[site], places), m.pods[site, t])

@@ -15,9 +15,8 @@ def add_variables(m: Any, index: Index) -> None:
     Integer, in units:
         buy[site, sku, t] ordered; retire[group, t] sold at the start of t; pods[site, t] opened;
         copies[site, card, t] LPX copies of a card; expand[site, expansion, t] ordered;
-        ordered[site, sku, t] 0 or 1, for SKUs with a minimum order.
+        ordered[site, sku, t] 0 or 1, for SKUs with a minimum order; own[site, sku, t] owned (so by the fleet balance).
     Continuous:
-        own[site, sku, t] units owned (integer by the fleet balance);
         serve[point, site] and prefill[option, site] shares of the rate of their bucket;
         kept[t, site, workload, interval, store] share of the workload's rate whose cache stays through the interval;
         short[t, workload] share unserved; quarter_short[t] weighted shortfall of a planned quarter, as a share of the
@@ -42,12 +41,12 @@ def add_variables(m: Any, index: Index) -> None:
         domain=pyo.NonNegativeIntegers,
         bounds=lambda m, site, name, t: (0, int(index.expansion[site, name].max_count)),
     )
-    m.own = pyo.Var(index.stock, domain=pyo.NonNegativeReals)
+    m.own = pyo.Var(index.stock, domain=pyo.NonNegativeIntegers)
     m.serve = pyo.Var([(p.point, site) for p, site in index.serve], domain=pyo.NonNegativeReals)
     m.prefill = pyo.Var([(o.option, site) for o, site in index.prefill], domain=pyo.NonNegativeReals)
     m.kept = pyo.Var(index.kept, domain=pyo.NonNegativeReals)
     m.short = pyo.Var(index.loads, bounds=(0, 1))
     m.quarter_short = pyo.Var(index.planned, domain=pyo.NonNegativeReals)
     m.carry = pyo.Var(index.t, domain=pyo.NonNegativeReals)
-    m.linking = [m.own, m.quarter_short, m.carry]
+    m.linking = [m.quarter_short, m.carry]
     """Continuous variables that tie quarters together; given these and the integers, quarters are independent."""

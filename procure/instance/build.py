@@ -1,0 +1,48 @@
+"""Case to instance: sizing, performance and demand meet here and become numbers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from procure import demand as demand_of
+from procure.instance import retention, service
+from procure.instance.instance import Instance
+from procure.instance.supply import skus_in_play, supply_tables
+
+if TYPE_CHECKING:
+    from procure.case import Case
+
+
+def build(case: Case) -> Instance:
+    """Every coefficient that the program of a case needs, as plain tables.
+
+    Raises:
+        InputError: something in the case cannot be resolved, such as an unknown card or reuse curve.
+    """
+    demand = demand_of.build(case)
+    all_loads = service.loads(case, demand)
+    pools = service.gpu_pools(case)
+    lpx = next((sku for sku in skus_in_play(case) if sku.kind == "lpx"), None)
+    store_tables, reads = retention.store_tables(case)
+    rates = service.rates_table(case, demand)
+    lengths = service.lengths_table(all_loads)
+    tables = {
+        **supply_tables(case),
+        "workloads": service.workloads_table(case, demand),
+        "rates": rates,
+        "lengths": lengths,
+        "serve": service.serve_table(case, all_loads, pools, lpx),
+        "prefill": service.prefill_table(case, all_loads, pools, reads),
+        **store_tables,
+        "idle_hbm": service.idle_hbm_table(all_loads, pools),
+        "parked": retention.parked_table(lengths, rates),
+        "ages": retention.ages_table(case, demand),
+        "lpx_copies": service.lpx_copies_table(case, all_loads, lpx),
+    }
+    settings = {
+        "budget_basis": case.settings.budget_basis,
+        "budget_carry": case.settings.budget_carry,
+        "utilisation_cap": case.settings.utilisation_cap,
+        "enclosures_per_cmx_rack": float(case.catalogue.fact("cmx-rack", "enclosures_per_rack").value),
+    }
+    return Instance(tables, settings)

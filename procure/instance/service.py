@@ -1,0 +1,338 @@
+"""What serving costs: rates, decode points, prefill options, and how a card spreads over hardware."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from procure import performance
+from procure.instance.instance import table
+from procure.instance.supply import skus_in_play
+from procure.sizing import Card
+
+if TYPE_CHECKING:
+    from procure.case import Case
+    from procure.catalogue import Sku
+    from procure.demand import Demand
+
+LEAST_TPS = 1.0
+"""TPS/User that work without a target still gets: a stream that never ends holds its memory for ever."""
+
+
+@dataclass(frozen=True)
+class Load:
+    """A workload as the builders need it: its card, formats, resolved scenario row and bucket rows of all quarters."""
+
+    name: str
+    card: Card
+    weight_precision: str
+    kv_format: str
+    scenario: Any
+    buckets: pd.DataFrame
+
+
+def loads(case: Case, demand: Demand) -> list[Load]:
+    """The workloads of a case with their buckets; quarters without requests are left out."""
+    asked = demand.rates[demand.rates["requests_per_s"] > 0]
+    keys = ["quarter", "workload", "bucket"]
+    active = demand.buckets.merge(asked[keys], on=keys)
+    position = {str(q): t for t, q in enumerate(case.quarters)}
+    active.insert(0, "t", active["quarter"].map(position))
+    scenario = {row.workload: row for row in demand.scenarios.itertuples()}
+    returning = demand.reuse_path[["quarter", "workload", "reused_share"]]
+    active = active.merge(returning, on=["quarter", "workload"], how="left").fillna({"reused_share": 0.0})
+    by_workload = dict(list(active.groupby("workload", sort=False)))
+    cards = {name: Card.load(name) for name in set(case.tables["workloads"]["card"])}
+    return [
+        Load(
+            row.workload,
+            cards[row.card],
+            row.weight_precision,
+            row.kv_format,
+            scenario[row.workload],
+            by_workload[row.workload].reset_index(drop=True),
+        )
+        for row in case.tables["workloads"].itertuples()
+        if row.workload in by_workload
+    ]
+
+
+def rates_table(case: Case, demand: Demand) -> pd.DataFrame:
+    """Rates that capacity is sized for: the coincident peak, or the mean of deferrable work."""
+    position = {str(q): t for t, q in enumerate(case.quarters)}
+    deferrable = dict(zip(demand.scenarios["workload"], demand.scenarios["deferrable"], strict=True))
+    returns = demand.reuse.groupby("workload")["return_cumulative"].max().to_dict()
+    scale = demand.reuse_path.set_index(["quarter", "workload"])["return_scale"].to_dict()
+    rows = []
+    for r in demand.rates.itertuples():
+        peak, mean = r.requests_per_s, r.requests_per_s * r.mean_to_peak
+        sized = mean if deferrable[r.workload] else peak
+        share = mean / sized if sized > 0 else 1.0
+        limit = returns.get(r.workload, 0.0) * scale.get((r.quarter, r.workload), 1.0)
+        rows.append((position[r.quarter], r.workload, r.bucket, sized, share, limit))
+    return table("rates", rows)
+
+
+def workloads_table(case: Case, demand: Demand) -> pd.DataFrame:
+    """Workloads with their targets and what an unserved request costs in look-ahead quarters."""
+    stated = case.tables["workloads"].set_index("workload")
+    price = case.settings.lookahead_short_usd_per_million_tokens / 1e6
+    rows = []
+    for s in demand.scenarios.itertuples():
+        own = stated.loc[s.workload]
+        usd = own["lookahead_short_usd_per_request"]
+        if not np.isfinite(usd):
+            usd = price * (s.input_mean_tokens + s.output_thinking_tokens + s.output_visible_tokens)
+        ttft_share = s.ttft_share if np.isfinite(s.ttft_s) else 0.0
+        speeds = (
+            (s.output_thinking_tokens, s.tps_thinking),
+            (min(s.burst_tokens, s.output_visible_tokens), s.tps_burst),
+            (max(s.output_visible_tokens - s.burst_tokens, 0.0), s.tps_visible),
+        )
+        rows.append(
+            (
+                s.workload,
+                own["card"],
+                own["priority"],
+                ttft_share,
+                usd,
+                s.ttft_s,
+                s.tps_user,
+                sum(tokens / tps for tokens, tps in speeds if tokens > 0 and tps > 0),
+                s.calls_per_task / s.subtasks,
+                s.tool_s,
+            )
+        )
+    return table("workloads", rows)
+
+
+def lengths_table(all_loads: list[Load]) -> pd.DataFrame:
+    """Lengths of every bucket and the bytes that parking one of its sequences takes."""
+    rows: list[tuple[Any, ...]] = []
+    for load in all_loads:
+        b = load.buckets
+        kept = (b["input_tokens"] + b["visible_tokens"]).to_numpy(float)
+        size = np.asarray(load.card.stored_bytes(kept, load.kv_format), dtype=float)
+        rows += [
+            (
+                r.t,
+                load.name,
+                r.bucket,
+                r.input_tokens,
+                r.input_upper_tokens,
+                r.thinking_tokens,
+                r.visible_tokens,
+                float(kv_bytes),
+            )
+            for r, kv_bytes in zip(b.itertuples(), size, strict=True)
+        ]
+    return table("lengths", rows)
+
+
+@dataclass(frozen=True)
+class Phase:
+    """Tokens of a request that are produced at one speed."""
+
+    tokens: np.ndarray
+    tps: float
+
+
+def phases(load: Load) -> list[Phase]:
+    """The phases of a workload's requests: thinking, burst at the start, and the rest that is seen."""
+    s, b = load.scenario, load.buckets
+    visible = b["visible_tokens"].to_numpy(float)
+    burst = np.minimum(visible, s.burst_tokens)
+    made = [
+        Phase(b["thinking_tokens"].to_numpy(float), s.tps_thinking),
+        Phase(burst, s.tps_burst),
+        Phase(visible - burst, s.tps_visible),
+    ]
+    return [p for p in made if p.tokens.sum() > 0]
+
+
+def percentile_factor(case: Case) -> float:
+    """How much faster the median must be so that the asked percentile of streams meets its TPS/User."""
+    if case.settings.tps_percentile == 50:
+        return 1.0
+    slower = case.catalogue.premise("performance", f"tps_p{case.settings.tps_percentile:g}_over_median")
+    return 1.0 / float(slower.value)
+
+
+def serve_table(case: Case, all_loads: list[Load], pools: list[Sku], lpx: Sku | None) -> pd.DataFrame:
+    """Decode points of every bucket on every pool that can serve it.
+
+    The tokens of each phase take GPU-seconds at the point that meets the speed of that phase; points of equal rank
+    (largest batch, then smaller ones) go together.
+    """
+    rows: list[tuple[Any, ...]] = []
+    for load in all_loads:
+        for pool in pools:
+            for partner in (None, lpx) if lpx is not None and pool.cmx_read_bytes_per_s > 0 else (None,):
+                rows += _points(case, load, pool, partner)
+    return table("serve", rows)
+
+
+def _points(case: Case, load: Load, pool: Sku, lpx: Sku | None) -> list[tuple[Any, ...]]:
+    b = load.buckets
+    output = (b["thinking_tokens"] + b["visible_tokens"]).to_numpy(float)
+    mean = b["input_tokens"].to_numpy(float) + output / 2
+    upper = b["input_upper_tokens"].to_numpy(float) + output
+    factor = percentile_factor(case)
+    ranks: list[dict[tuple[int, int], Any]] = []
+    for phase in phases(load):
+        points = performance.decode_points(
+            pool,
+            load.card,
+            weight_precision=load.weight_precision,
+            kv_format=load.kv_format,
+            context_mean=mean,
+            context_upper=upper,
+            tps_user=np.full(len(b), max(phase.tps * factor, LEAST_TPS)),
+            vintage=case.settings.vintage,
+            lpx=lpx,
+        )
+        rank = points.groupby("element").cumcount()
+        ranks.append({(p.element, r): (p, phase) for p, r in zip(points.itertuples(), rank, strict=True)})
+    name = pool.name if lpx is None else f"{pool.name}+lpx"
+    rows = []
+    for i, bucket in enumerate(b.itertuples()):
+        most = min(max((r for e, r in found if e == i), default=-1) for found in ranks)
+        for rank in range(most + 1):
+            together = [found[i, rank] for found in ranks]
+            rack_s = lpx_rack_s = free = 0.0
+            slowest, margin, evidence = np.inf, np.inf, ""
+            for point, phase in together:
+                seconds = phase.tokens[i] / (point.tokens_per_s_per_gpu * pool.gpus)
+                rack_s += seconds
+                lpx_rack_s += phase.tokens[i] * point.lpx_rack_s_per_token
+                free += seconds * point.free_hbm_bytes_per_gpu * pool.gpus
+                if phase.tokens[i] > 0 and phase.tps > 0:
+                    margin = min(margin, point.tps_user / (phase.tps * factor))
+                if phase.tokens[i] > 0 and point.tps_user < slowest:
+                    slowest, evidence = point.tps_user, point.evidence
+            rows.append(
+                (
+                    f"{load.name}|{bucket.bucket}|{bucket.t}|{name}|{rank}",
+                    bucket.t,
+                    load.name,
+                    bucket.bucket,
+                    load.card.name,
+                    name,
+                    pool.name,
+                    rack_s,
+                    lpx_rack_s,
+                    free / rack_s,
+                    slowest,
+                    margin,
+                    evidence,
+                )
+            )
+    return rows
+
+
+def prefill_table(
+    case: Case, all_loads: list[Load], pools: list[Sku], stores: dict[str, tuple[str, Any]]
+) -> pd.DataFrame:
+    """Ways to prefill every bucket: in full, or from each store that the pool can read.
+
+    ``stores`` maps a store to (pool or ``""`` for any that has a reader limit, bytes/s that one GPU reads at).
+    """
+    rows: list[tuple[Any, ...]] = []
+    for load in all_loads:
+        b, s = load.buckets, load.scenario
+        length, longest = b["input_tokens"].to_numpy(float), b["input_upper_tokens"].to_numpy(float)
+        shared = np.minimum(b["shared_prefix_tokens"].to_numpy(float), length)
+        for pool in pools:
+            sources: list[tuple[str, np.ndarray, float]] = [("recompute", shared, np.inf)]
+            if b["reused_share"].max() > 0:
+                kept = np.maximum(b["reused_share"].to_numpy(float) * length, shared)
+                for store, (owner, speed) in stores.items():
+                    if owner in ("", pool.name) and speed(pool) > 0:
+                        sources.append((store, kept, speed(pool)))
+            for store, prefix, bytes_per_s in sources:
+                rows += _options(case, load, pool, store, prefix, longest, bytes_per_s, s.ttft_s)
+    return table("prefill", rows)
+
+
+def _options(
+    case: Case,
+    load: Load,
+    pool: Sku,
+    store: str,
+    prefix: np.ndarray,
+    longest: np.ndarray,
+    bytes_per_s_per_gpu: float,
+    ttft_target_s: float,
+) -> list[tuple[Any, ...]]:
+    b = load.buckets
+    length = b["input_tokens"].to_numpy(float)
+    formats = {
+        "weight_precision": load.weight_precision,
+        "kv_format": load.kv_format,
+        "vintage": case.settings.vintage,
+    }
+    gpu_s = performance.prefill_gpu_seconds(
+        pool, load.card, new_tokens=length - prefix, prefix_tokens=prefix, **formats
+    )
+    # The first token is judged at the longest prompt of the bucket, its prefix reused in proportion.
+    far = prefix if store == "recompute" else prefix / length * longest
+    latency_s = performance.prefill_latency_s(pool, load.card, new_tokens=longest - far, prefix_tokens=far, **formats)
+    read = np.zeros(len(b))
+    load_s = np.zeros(len(b))
+    replica = performance.prefill_gpus_per_replica(pool, load.card, load.weight_precision)
+    if store != "recompute":
+        read = np.asarray(load.card.transferred_bytes(prefix, load.kv_format), dtype=float)
+        far_bytes = np.asarray(load.card.transferred_bytes(far, load.kv_format), dtype=float)
+        load_s = far_bytes / (bytes_per_s_per_gpu * replica)
+    moved = np.asarray(load.card.transferred_bytes(longest, load.kv_format), dtype=float)
+    transfer_s = moved / (pool.scale_out_bytes_per_s_per_gpu * replica * case.settings.store_utilisation_cap)
+    ttft_s = latency_s + load_s + transfer_s
+    rows = []
+    for i, bucket in enumerate(b.itertuples()):
+        meets = ttft_s[i] <= ttft_target_s
+        if store != "recompute" and not meets:
+            continue
+        rows.append(
+            (
+                f"{load.name}|{bucket.bucket}|{bucket.t}|{pool.name}|{store}",
+                bucket.t,
+                load.name,
+                bucket.bucket,
+                pool.name,
+                store,
+                gpu_s[i] / pool.gpus,
+                ttft_s[i],
+                int(meets),
+                read[i],
+                "physics",
+            )
+        )
+    return rows
+
+
+def idle_hbm_table(all_loads: list[Load], pools: list[Sku]) -> pd.DataFrame:
+    """HBM of an idle unit that parked caches may use: what the heaviest resident card leaves."""
+    rows = []
+    for pool in pools:
+        room = [performance.idle_hbm_bytes_per_gpu(pool, load.card, load.weight_precision) for load in all_loads]
+        rows.append((pool.name, pool.gpus * max(0.0, min(room, default=0.0))))
+    return table("idle_hbm", rows)
+
+
+def lpx_copies_table(case: Case, all_loads: list[Load], lpx: Sku | None) -> pd.DataFrame:
+    """Whole LPX racks per copy of a card, and copies that fit in a pod."""
+    if lpx is None:
+        return table("lpx_copies", [])
+    rows = []
+    for card in {load.card.name: load.card for load in all_loads}.values():
+        racks = performance.lpx_racks_per_copy(card, lpx)
+        rows.append((card.name, racks, int(case.settings.lpx_per_pod) // racks))
+    return table("lpx_copies", sorted(row for row in rows if row[2] > 0))
+
+
+def gpu_pools(case: Case) -> list[Sku]:
+    """GPU SKUs in play."""
+    return [sku for sku in skus_in_play(case) if sku.kind == "gpu"]

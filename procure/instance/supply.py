@@ -1,0 +1,251 @@
+"""What can be bought, what exists, and what a site can hold: tables of the instance that know no workload."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from procure.instance.instance import table
+from procure.quarter import HOURS_PER_QUARTER, Quarter
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from procure.case import Case
+    from procure.catalogue import Sku
+
+RESOURCES = ("power_kw", "positions", "area_m2", "liquid_kw", "ports")
+MONTHS_PER_QUARTER = 3
+
+
+def supply_tables(case: Case) -> dict[str, pd.DataFrame]:
+    """The tables ``quarters`` to ``upkeep`` of :data:`procure.instance.SCHEMA`."""
+    return {
+        "quarters": _quarters(case),
+        "skus": _skus(case),
+        "prices": _prices(case),
+        "fixed": _fixed(case),
+        "reserved": _reserved(case),
+        "resource_use": _resource_use(case),
+        "site_limits": _site_limits(case),
+        "pods": _pods(case),
+        "expansions": _expansions(case),
+        "expansion_adds": _expansion_adds(case),
+        "budget": _budget(case),
+        "upkeep": _upkeep(case),
+    }
+
+
+def _quarters(case: Case) -> pd.DataFrame:
+    rate, start = case.settings.discount_rate_per_year, case.settings.fiscal_year_start
+    planned = len(case.planned)
+    return table(
+        "quarters",
+        [
+            (t, str(q), int(t < planned), q.fiscal_year(start), (1.0 + rate) ** (-t / 4))
+            for t, q in enumerate(case.quarters)
+        ],
+    )
+
+
+def present_share(case: Case) -> float:
+    """Share of owned units that are up and not spares."""
+    return case.settings.availability * (1.0 - case.settings.spare_share)
+
+
+def skus_in_play(case: Case) -> list[Sku]:
+    """SKUs that exist, are on order, or may be bought, by name."""
+    standing = set(case.tables["fleet"]["sku"]) | set(case.tables["orders"]["sku"])
+    return [case.catalogue.sku(name) for name in sorted(standing | set(case.settings.may_buy))]
+
+
+def order_window(case: Case, sku: Sku) -> tuple[int, int]:
+    """First and last quarter in which an order can be placed that arrives inside the horizon; empty if last < first."""
+    lead = math.ceil(sku.lead_quarters)
+    first = 0
+    if sku.available_from:
+        first = max(first, Quarter(sku.available_from).index - case.quarters[0].index - lead)
+    last = len(case.quarters) - 1 - lead
+    if sku.last_order:
+        last = min(last, Quarter(sku.last_order).index - case.quarters[0].index)
+    return (first, last) if sku.name in case.settings.may_buy else (0, -1)
+
+
+def _skus(case: Case) -> pd.DataFrame:
+    present = present_share(case)
+    rows = []
+    for sku in skus_in_play(case):
+        first, last = order_window(case, sku)
+        rows.append(
+            (
+                sku.name,
+                sku.kind,
+                sku.host,
+                math.ceil(sku.lead_quarters),
+                first,
+                last,
+                sku.min_order,
+                float(sku.supply_per_quarter),
+                sku.life_years * 4,
+                sku.haircut,
+                sku.milestone_order,
+                sku.attach_usd,
+                sku.install_usd,
+                present * case.settings.utilisation_cap,
+                present,
+                sku.gpus,
+                int(sku.kind == "gpu" and sku.cmx_read_bytes_per_s > 0),
+            )
+        )
+    return table("skus", rows)
+
+
+def _prices(case: Case) -> pd.DataFrame:
+    rows = []
+    for sku in skus_in_play(case):
+        for t, quarter in enumerate(case.quarters):
+            price = case.catalogue.price_usd(sku.name, quarter)
+            rows.append((sku.name, t, price, price * sku.support_per_year / 4))
+    return table("prices", rows)
+
+
+def _fixed(case: Case) -> pd.DataFrame:
+    """Fleet and firm orders, alike units of one vintage as one group at their mean price.
+
+    The price of a firm order includes what it drags along and its installation.
+    """
+    start = case.quarters[0].index
+    rows: list[tuple[Any, ...]] = []
+    fleet = [
+        ((r.site, r.sku, r.in_service), r.count, r.paid_usd_per_unit, 1.0, int(r.retirable))
+        for r in case.tables["fleet"].itertuples()
+    ]
+    orders = [
+        ((r.site, r.sku, r.delivery), r.count, r.price_usd_per_unit, r.paid_share, 0)
+        for r in case.tables["orders"].itertuples()
+    ]
+    for origin, units in (("fleet", fleet), ("order", orders)):
+        groups: dict[tuple[str, str, str], list[tuple[float, float, float, int]]] = {}
+        for key, *unit in units:
+            groups.setdefault(key, []).append(tuple(unit))  # type: ignore[arg-type]
+        for number, ((site, sku, quarter), parts) in enumerate(sorted(groups.items())):
+            count = sum(part[0] for part in parts)
+            if count == 0:
+                continue
+            paid = sum(part[0] * part[1] for part in parts) / count
+            due = sum(part[0] * part[1] * (1.0 - part[2]) for part in parts) / count
+            support = paid * case.catalogue.sku(sku).support_per_year / 4
+            vintage = Quarter(quarter).index - start
+            retirable = int(all(part[3] for part in parts))
+            rows.append(
+                (f"{origin}-{number}", site, sku, int(count), vintage, retirable, paid, due, max(vintage, 0), support)
+            )
+    return table("fixed", rows)
+
+
+def _reserved(case: Case) -> pd.DataFrame:
+    held: dict[tuple[int, str, str], float] = {}
+    position = {str(q): t for t, q in enumerate(case.quarters)}
+    for row in case.tables["reserved"].itertuples():
+        key = (position[row.quarter], row.site, row.sku)
+        held[key] = held.get(key, 0.0) + row.count
+    return table("reserved", [(*key, count) for key, count in sorted(held.items())])
+
+
+def _sites(case: Case) -> dict[str, Any]:
+    """The row of each site that holds first; what does not change over time is read from it."""
+    rows = case.tables["sites"].sort_values(["site", "from_quarter"])
+    return {row.site: row for row in rows.drop_duplicates("site").itertuples()}
+
+
+def stands_on(sku: Sku, site: Any) -> bool:
+    """Whether a site's floor carries a SKU."""
+    return sku.footprint_m2 <= 0 or sku.weight_kg / sku.footprint_m2 <= site.floor_load_kg_per_m2
+
+
+def _resource_use(case: Case) -> pd.DataFrame:
+    rows = []
+    for site in _sites(case).values():
+        pue = site.pue if site.power_basis == "facility" else 1.0
+        for sku in skus_in_play(case):
+            if not stands_on(sku, site):
+                continue
+            use = {
+                "power_kw": (sku.power_kw + sku.attach_kw) * pue,
+                "positions": sku.positions + sku.attach_positions,
+                "area_m2": sku.area_m2,
+                "liquid_kw": sku.liquid_kw,
+                "ports": sku.ports,
+            }
+            rows += [(site.site, sku.name, resource, use[resource]) for resource in RESOURCES]
+    return table("resource_use", rows)
+
+
+def _site_limits(case: Case) -> pd.DataFrame:
+    rows = []
+    frame = case.tables["sites"]
+    for site in _sites(case):
+        stages = sorted(frame[frame["site"] == site].itertuples(), key=lambda r: Quarter(r.from_quarter))
+        for t, quarter in enumerate(case.quarters):
+            row = [stage for stage in stages if Quarter(stage.from_quarter) <= quarter][-1]
+            for resource in RESOURCES:
+                limit = getattr(row, resource)
+                if math.isfinite(limit):
+                    rows.append((t, site, resource, limit))
+    return table("site_limits", rows)
+
+
+def _pods(case: Case) -> pd.DataFrame:
+    s = case.settings
+    rows = []
+    frame = case.tables["sites"]
+    for site in _sites(case):
+        most = int(frame.loc[frame["site"] == site, "pods_max"].max())
+        rows.append((site, most, s.nvl72_per_pod, s.lpx_per_pod, s.cmx_racks_per_pod))
+    return table("pods", rows)
+
+
+def _expansions(case: Case) -> pd.DataFrame:
+    return table(
+        "expansions",
+        [
+            (r.site, r.expansion, math.ceil(r.lead_quarters), int(r.max_count), r.capex_usd)
+            for r in case.tables["expansions"].itertuples()
+        ],
+    )
+
+
+def _expansion_adds(case: Case) -> pd.DataFrame:
+    """An expansion that states no figure for a resource without a limit adds none: there is nothing to widen."""
+    rows = []
+    for r in case.tables["expansions"].itertuples():
+        for resource in RESOURCES:
+            adds = getattr(r, resource)
+            if math.isfinite(adds) and adds > 0:
+                rows.append((r.site, r.expansion, resource, adds))
+    return table("expansion_adds", rows)
+
+
+def _budget(case: Case) -> pd.DataFrame:
+    position = {str(q): t for t, q in enumerate(case.quarters)}
+    rows = [(position[r.quarter], r.budget_usd) for r in case.tables["budget"].itertuples()]
+    return table("budget", sorted(r for r in rows if math.isfinite(r[1])))
+
+
+def _upkeep(case: Case) -> pd.DataFrame:
+    rows = []
+    for site in _sites(case).values():
+        for sku in skus_in_play(case):
+            if not stands_on(sku, site):
+                continue
+            usd_per_kw_quarter = site.pue * HOURS_PER_QUARTER * site.electricity_usd_per_kwh
+            rows.append(
+                (
+                    site.site,
+                    sku.name,
+                    (sku.power_idle_kw + sku.attach_kw) * usd_per_kw_quarter,
+                    (sku.power_typical_kw - sku.power_idle_kw) * usd_per_kw_quarter,
+                    (sku.power_kw + sku.attach_kw) * site.space_usd_per_kw_month * MONTHS_PER_QUARTER,
+                )
+            )
+    return table("upkeep", rows)

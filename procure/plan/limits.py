@@ -1,0 +1,254 @@
+"""Every limit of a plan: what is used, what is there, in the units a planner uses.
+
+Computed from the plan's tables and the instance with no word of the program, so that it can say the program was wrong.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from dataclasses import dataclass, field
+from typing import Any
+
+import pandas as pd
+
+from procure.instance import Instance
+from procure.plan.plan import frame
+
+BINDING_SHARE = 1e-6
+"""A limit binds when what is left is less than this share of it."""
+SECONDS_PER_DAY = 86_400.0
+
+
+@dataclass
+class Rows:
+    """Limit rows under construction."""
+
+    made: list[tuple[Any, ...]] = field(default_factory=list)
+
+    def add(self, family: str, quarter: str, site: str, item: str, used: float, limit: float, unit: str) -> None:
+        """One limit: ``used`` must be at most ``limit``."""
+        slack = limit - used
+        binding = bool(used > 0 and slack <= BINDING_SHARE * max(abs(limit), 1.0))
+        self.made.append((family, quarter, site, item, used, limit, slack, unit, binding))
+
+
+class Standing:
+    """Units that stand at a site in a quarter, of a SKU, and what the tables say they do."""
+
+    def __init__(self, instance: Instance, tables: dict[str, pd.DataFrame]) -> None:
+        self.instance, self.tables = instance, tables
+        self.quarters = instance["quarters"]["quarter"].tolist()
+        self.position = {name: t for t, name in enumerate(self.quarters)}
+        self.sku = {r.sku: r for r in instance["skus"].itertuples()}
+        self.sites = instance["pods"]["site"].tolist()
+        self.own: dict[tuple[str, str, str], float] = defaultdict(float)
+        for r in tables["fleet"].itertuples():
+            self.own[r.quarter, r.site, r.sku] += r.closing
+        self.reserved: dict[tuple[str, str, str], float] = defaultdict(float)
+        for r in instance["reserved"].itertuples():
+            self.reserved[self.quarters[r.t], r.site, r.sku] += r.count
+        self.busy: dict[tuple[str, str, str], float] = defaultdict(float)
+        for name in ("serving", "prefill"):
+            for r in tables[name].itertuples():
+                self.busy[r.quarter, r.site, r.sku] += r.racks
+        self.pods = {(r.quarter, r.site): r.pods for r in tables["pods"].itertuples()}
+        self.places = {r.site: r for r in instance["pods"].itertuples()}
+        self.lpx = next((name for name, sku in self.sku.items() if sku.kind == "lpx"), "")
+
+
+def limits_table(instance: Instance, tables: dict[str, pd.DataFrame]) -> pd.DataFrame:
+    """The plan's ``limits`` table: one row for each limit that exists, whether or not it binds."""
+    s, rows = Standing(instance, tables), Rows()
+    _compute(s, rows)
+    _lpx(s, rows)
+    _stores(s, rows)
+    _site(s, rows)
+    _structure(s, rows)
+    _orders(s, rows)
+    _budget(s, rows)
+    return frame("limits", rows.made)
+
+
+def _compute(s: Standing, rows: Rows) -> None:
+    for (quarter, site, sku), own in sorted(s.own.items()):
+        if s.sku[sku].kind == "gpu":
+            limit = s.sku[sku].usable_share * (own - s.reserved[quarter, site, sku])
+            rows.add("busy racks", quarter, site, sku, s.busy[quarter, site, sku], limit, "racks")
+
+
+def _lpx(s: Standing, rows: Rows) -> None:
+    taken: dict[tuple[str, str], float] = defaultdict(float)
+    copies = {}
+    for r in s.tables["lpx_copies"].itertuples():
+        taken[r.quarter, r.site] += r.racks
+        copies[r.quarter, r.site, r.card] = r
+    used: dict[tuple[str, str, str], float] = defaultdict(float)
+    card = dict(zip(s.instance["serve"]["point"], s.instance["serve"]["card"], strict=True))
+    for r in s.tables["serving"].itertuples():
+        if r.lpx_racks:
+            used[r.quarter, r.site, card[r.point]] += r.lpx_racks
+    cap = s.instance.settings["utilisation_cap"]
+    for key in sorted(set(used) | set(copies)):
+        quarter, site, name = key
+        racks = copies[key].racks if key in copies else 0
+        rows.add("LPX time", quarter, site, name, used[key], cap * racks, "racks")
+        if key in copies:
+            per_pod = s.instance["lpx_copies"].set_index("card").loc[name, "copies_per_pod"]
+            limit = per_pod * s.pods[quarter, site]
+            rows.add("LPX copies in pods", quarter, site, name, copies[key].copies, limit, "copies")
+    for (quarter, site, sku), own in sorted(s.own.items()):
+        if sku == s.lpx:
+            limit = s.sku[sku].present_share * (own - s.reserved[quarter, site, sku])
+            rows.add("LPX racks for copies", quarter, site, sku, taken[quarter, site], limit, "racks")
+
+
+def _stores(s: Standing, rows: Rows) -> None:
+    placed = s.tables["kv_placement"]
+    sums = placed.groupby(["quarter", "site", "store"])[["parked_bytes", "read_bytes_per_s", "write_bytes_per_s"]].sum()
+    mean_share: dict[tuple[int, str], float] = {}
+    for r in s.instance["rates"].itertuples():
+        mean_share[r.t, r.workload] = max(mean_share.get((r.t, r.workload), 0.0), r.mean_per_peak)
+    day: dict[tuple[str, str, str], float] = defaultdict(float)
+    for r in placed.itertuples():
+        share = mean_share[s.position[r.quarter], r.workload]
+        day[r.quarter, r.site, r.store] += r.write_bytes_per_s * share * SECONDS_PER_DAY
+    tier = dict(zip(s.instance["stores"]["store"], s.instance["stores"]["tier"], strict=True))
+    units = {store: list(g.itertuples()) for store, g in s.instance["store_units"].groupby("store")}
+    for key, used in sums.iterrows():
+        quarter, site, store = key
+        if tier[store] == "hbm":
+            rows.add("parked KV", quarter, site, store, used["parked_bytes"], _hbm_bytes(s, quarter, site, store), "B")
+            continue
+        own = [(u, s.own[quarter, site, u.sku]) for u in units[store]]
+        limit = {
+            name: sum(n * getattr(u, name) for u, n in own if n)
+            for name in ("bytes", "read_bytes_per_s", "write_bytes_per_s", "write_bytes_per_day")
+        }
+        rows.add("parked KV", quarter, site, store, used["parked_bytes"], limit["bytes"], "B")
+        rows.add("store reads", quarter, site, store, used["read_bytes_per_s"], limit["read_bytes_per_s"], "B/s")
+        rows.add("store writes", quarter, site, store, used["write_bytes_per_s"], limit["write_bytes_per_s"], "B/s")
+        if math.isfinite(limit["write_bytes_per_day"]):
+            rows.add("store wear", quarter, site, store, day[key], limit["write_bytes_per_day"], "B/day")
+    _readers(s, rows)
+
+
+def _hbm_bytes(s: Standing, quarter: str, site: str, store: str) -> float:
+    """HBM for parked caches: beside running batches, and in racks that are up and idle."""
+    sku = store.split(":", 1)[1]
+    free = dict(zip(s.instance["serve"]["point"], s.instance["serve"]["free_hbm_bytes"], strict=True))
+    serving = s.tables["serving"]
+    mine = serving[(serving["quarter"] == quarter) & (serving["site"] == site) & (serving["sku"] == sku)]
+    beside = sum(r.racks * free[r.point] for r in mine.itertuples())
+    idle = dict(zip(s.instance["idle_hbm"]["sku"], s.instance["idle_hbm"]["bytes"], strict=True))[sku]
+    up = s.sku[sku].present_share * (s.own[quarter, site, sku] - s.reserved[quarter, site, sku])
+    return beside + idle * (up - s.busy[quarter, site, sku])
+
+
+def _readers(s: Standing, rows: Rows) -> None:
+    limit = {(r.store, r.sku): r.read_bytes_per_s for r in s.instance["store_readers"].itertuples()}
+    size = {(r.t, r.workload, r.bucket, r.sku, r.store): r.read_bytes for r in s.instance["prefill"].itertuples()}
+    used: dict[tuple[str, str, str, str], float] = defaultdict(float)
+    for r in s.tables["prefill"].itertuples():
+        if (r.store, r.sku) in limit:
+            read = size[s.position[r.quarter], r.workload, r.bucket, r.sku, r.store]
+            used[r.quarter, r.site, r.store, r.sku] += r.requests_per_s * read
+    for (quarter, site, store, sku), value in sorted(used.items()):
+        most = limit[store, sku] * s.own[quarter, site, sku]
+        rows.add("store readers", quarter, site, f"{store} by {sku}", value, most, "B/s")
+
+
+UNITS = {"power_kw": "kW", "positions": "positions", "area_m2": "m2", "liquid_kw": "kW", "ports": "ports"}
+NAMES = {
+    "power_kw": "power",
+    "positions": "positions",
+    "area_m2": "area",
+    "liquid_kw": "liquid cooling",
+    "ports": "ports",
+}
+
+
+def _site(s: Standing, rows: Rows) -> None:
+    use: dict[tuple[str, str], list[Any]] = defaultdict(list)
+    for r in s.instance["resource_use"].itertuples():
+        use[r.site, r.resource].append(r)
+    lead = {(r.site, r.expansion): int(r.lead_quarters) for r in s.instance["expansions"].itertuples()}
+    adds = {(r.site, r.expansion, r.resource): r.adds for r in s.instance["expansion_adds"].itertuples()}
+    for r in s.instance["site_limits"].itertuples():
+        quarter = s.quarters[r.t]
+        used = sum(u.per_unit * s.own[quarter, r.site, u.sku] for u in use[r.site, r.resource])
+        grown = sum(
+            e.count * adds.get((e.site, e.expansion, r.resource), 0.0)
+            for e in s.tables["expansions"].itertuples()
+            if e.site == r.site and s.position[e.quarter] + lead[e.site, e.expansion] <= r.t
+        )
+        rows.add(NAMES[r.resource], quarter, r.site, "", used, r.limit + grown, UNITS[r.resource])
+
+
+def _structure(s: Standing, rows: Rows) -> None:
+    places = s.instance.settings["enclosures_per_cmx_rack"]
+    for quarter in s.quarters:
+        for site in s.sites:
+            total: dict[str, float] = defaultdict(float)
+            for name, sku in s.sku.items():
+                own = s.own[quarter, site, name]
+                total[sku.kind] += own
+                total["pod"] += own * sku.pod_slots
+                if sku.kind == "ssd_kit" and own:
+                    rows.add("kits in hosts", quarter, site, name, own, s.own[quarter, site, sku.host], "units")
+            racks, enclosures = total["cmx_rack"], total["cmx_enclosure"]
+            if enclosures:
+                rows.add("CMX enclosures in racks", quarter, site, "", enclosures, places * racks, "enclosures")
+            if racks:
+                rows.add("CMX racks not empty", quarter, site, "", racks, enclosures, "racks")
+            pods, site_places = s.pods[quarter, site], s.places[site]
+            rows.add("pods", quarter, site, "", pods, site_places.pods_max, "pods")
+            for kind, per_pod, label in (
+                ("pod", site_places.nvl72_per_pod, "NVL72 places in pods"),
+                ("lpx", site_places.lpx_per_pod, "LPX places in pods"),
+                ("cmx_rack", site_places.cmx_racks_per_pod, "CMX places in pods"),
+            ):
+                if total[kind]:
+                    rows.add(label, quarter, site, "", total[kind], per_pod * pods, "racks")
+
+
+def _orders(s: Standing, rows: Rows) -> None:
+    bought = s.tables["purchases"]
+    for (quarter, sku), group in bought.groupby(["quarter", "sku"]):
+        most = s.sku[sku].supply_per_quarter
+        if math.isfinite(most):
+            rows.add("supply", quarter, "", sku, group["count"].sum(), most, "units")
+    for r in bought.itertuples():
+        least = s.sku[r.sku].min_order
+        if least > 1:
+            rows.add("least order", r.quarter, r.site, r.sku, least, r.count, "units")
+
+
+def _budget(s: Standing, rows: Rows) -> None:
+    """Spending against budget and what could be carried into the quarter."""
+    budget = dict(zip(s.instance["budget"]["t"], s.instance["budget"]["budget_usd"], strict=True))
+    if not budget:
+        return
+    spent: dict[int, float] = defaultdict(float)
+    commitment = s.instance.settings["budget_basis"] == "commitment"
+    first = {r.sku: r.milestone_order for r in s.instance["skus"].itertuples()}
+    for r in s.tables["purchases"].itertuples():
+        ordered, delivered = s.position[r.quarter], s.position[r.delivery_quarter]
+        now = r.count * first[r.sku] * (r.unit_price_usd + r.unit_attach_usd)
+        spent[ordered] += r.capex_usd if commitment else now
+        spent[delivered] += 0.0 if commitment else r.capex_usd - now
+    for r in s.tables["expansions"].itertuples():
+        spent[s.position[r.quarter]] += r.capex_usd
+    if not commitment:
+        for g in s.instance["fixed"].itertuples():
+            spent[int(g.due_t)] += g.count * g.due_usd
+    year = dict(zip(s.instance["quarters"]["t"], s.instance["quarters"]["fiscal_year"], strict=True))
+    mode, carried = s.instance.settings["budget_carry"], 0.0
+    for t, quarter in enumerate(s.quarters):
+        if t not in budget:
+            carried = 0.0
+            continue
+        if mode == "none" or (mode == "within_year" and t and year[t] != year[t - 1]):
+            carried = 0.0
+        rows.add("budget", quarter, "", "", spent[t], budget[t] + carried, "USD")
+        carried = max(0.0, budget[t] + carried - spent[t])

@@ -1,0 +1,85 @@
+"""The premises a plan rests on, and how much of its money and rack-time rests on each kind of evidence."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from procure.demand.library import scenario_facts, sla_facts
+from procure.demand.reuse import reuse_facts
+from procure.instance import Instance
+from procure.plan.plan import frame
+
+if TYPE_CHECKING:
+    from procure.case import Case
+    from procure.catalogue import Fact
+
+WORDS = {"kind", "host", "depreciation_class", "price_path"}
+"""Attributes that name or sort; they are no premises."""
+
+
+def premises_table(case: Case, instance: Instance) -> pd.DataFrame:
+    """Every number that the plan rests on and did not compute, with band, kind of evidence and source.
+
+    Settings and defaults of the case; the catalogue's figures of each SKU in play; scenario and SLA defaults of the
+    workloads; reuse curves. What the planner states in the case is of kind ``user``.
+    """
+    rows: list[tuple[Any, ...]] = []
+    for name, value in case.settings.model_dump().items():
+        fact = case.premises.get(f"case/{name}")
+        if fact is not None:
+            rows.append(_row(f"case/{name}", fact))
+        elif name not in ("name", "description"):
+            rows.append((f"case/{name}", _text(value), "", "", "", "user", "case.toml", "", "stated by the case"))
+    rows += [_row(name, fact) for name, fact in case.premises.items() if not name.startswith("case/")]
+    in_play = set(instance["skus"]["sku"])
+    classes = {case.catalogue.sku(name).depreciation_class for name in in_play}
+    for (sku, attribute), fact in sorted(case.catalogue.facts.items()):
+        if (sku in in_play or sku in classes) and attribute not in WORDS:
+            rows.append(_row(f"hardware/{sku}/{attribute}", fact))
+    used = set(case.tables["workloads"]["scenario"])
+    for r in scenario_facts().itertuples():
+        if r.scenario in used:
+            name = f"scenario/{r.scenario}/{r.field}"
+            rows.append((name, r.base, r.unit, r.low, r.high, r.kind, r.source, "", r.note))
+    for r in sla_facts().itertuples():
+        if r.scenario in used:
+            name = f"sla/{r.scenario}/{r.tier}/{r.quantity}"
+            rows.append((name, _text(r.value), r.unit, "", "", r.kind, r.source, "", r.note))
+    curves = set(case.tables["workloads"]["reuse_curve"].dropna().str.split(":").str[0])
+    for r in reuse_facts().itertuples():
+        if r.curve in curves:
+            name = f"reuse/{r.curve}/{r.quantity}"
+            rows.append((name, _text(r.base), r.unit, _text(r.low), _text(r.high), r.kind, r.source, "", r.note))
+    return frame("premises", rows)
+
+
+def _row(name: str, fact: Fact) -> tuple[Any, ...]:
+    return (
+        name, _text(fact.value), fact.unit, _text(fact.low), _text(fact.high), fact.kind, fact.source,
+        fact.source_date, fact.note,
+    )  # fmt: skip
+
+
+def _text(value: Any) -> str:
+    """A value as a reader writes it; nothing for nothing."""
+    if value is None or (isinstance(value, float) and value != value):
+        return ""
+    return f"{value:.12g}" if isinstance(value, float) else str(value)
+
+
+def evidence_shares(tables: dict[str, pd.DataFrame], case: Case) -> dict[str, dict[str, float]]:
+    """Shares by kind of evidence: of the planned capital by the kind of its price, of rack-seconds by operating point."""
+    planned = tables["purchases"][tables["purchases"]["span"] == "planned"]
+    kind = {sku: case.catalogue.price_fact(sku, case.quarters[0]).kind for sku in set(planned["sku"])}
+    money = planned.groupby(planned["sku"].map(kind))["capex_usd"].sum()
+    work = tables["serving"].groupby("evidence")["racks"].sum().add(
+        pd.Series({"physics": float(tables["prefill"]["racks"].sum())}), fill_value=0.0
+    )  # fmt: skip
+    return {"money": _shares(money), "rack_seconds": _shares(work)}
+
+
+def _shares(amounts: pd.Series) -> dict[str, float]:
+    total = float(amounts.sum())
+    return {str(kind): float(value) / total for kind, value in amounts.items()} if total > 0 else {}

@@ -1,0 +1,220 @@
+"""Values of the program's variables as the plan's tables."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from procure.instance import Instance
+from procure.plan.limits import limits_table
+from procure.plan.money import cash_table, costs_table
+from procure.plan.plan import frame
+from procure.program import Program
+from procure.program.index import Index
+from procure.program.retention import parked_seconds
+from procure.quarter import Quarter
+from procure.solver.compile import Compiled
+
+TINY = 1e-9
+"""Shares below this are the solver's tolerance, not service."""
+
+
+class Values:
+    """Values by variable; a variable that no row mentions is at its lower bound, zero."""
+
+    def __init__(self, compiled: Compiled, values: np.ndarray) -> None:
+        self._compiled, self._values = compiled, values
+
+    def __call__(self, variable: Any) -> float:
+        """Value of a continuous variable, never below zero."""
+        column = self._compiled.column(variable)
+        return max(float(self._values[column]), 0.0) if column >= 0 else 0.0
+
+    def whole(self, variable: Any) -> int:
+        """Value of an integer variable."""
+        return round(self(variable))
+
+
+def tables_of(program: Program, instance: Instance, value: Values) -> dict[str, pd.DataFrame]:
+    """Every table of a plan that follows from the decisions; premises and checks are added by the caller."""
+    m, index = program.model, program.index
+    names = dict(zip(instance["quarters"]["t"], instance["quarters"]["quarter"], strict=True))
+    tables = {
+        "purchases": _purchases(m, index, value, names),
+        "fleet": _fleet(m, index, value, names),
+        "serving": _serving(m, index, value, names),
+        "prefill": _prefill(m, index, value, names),
+        "retention": _retention(m, index, value, names),
+        "kv_placement": _placement(m, index, value, names),
+        "lpx_copies": frame(
+            "lpx_copies",
+            [
+                (names[t], site, card, count, count * int(index.copies[card].racks_per_copy))
+                for site, card, t in index.instances
+                if (count := value.whole(m.copies[site, card, t]))
+            ],
+        ),
+        "pods": frame(
+            "pods", [(names[t], site, value.whole(m.pods[site, t])) for site in index.sites for t in index.t]
+        ),
+        "expansions": frame(
+            "expansions",
+            [
+                (names[t], site, e, n, _span(index, t), n * index.expansion[site, e].capex_usd)
+                for site, e, t in index.expansion_orders
+                if (n := value.whole(m.expand[site, e, t]))
+            ],
+        ),
+    }
+    tables["sla"] = _sla(m, index, value, names, tables["prefill"])
+    tables["demand"] = _demand(index, names)
+    tables["cash"] = cash_table(instance, tables)
+    tables["costs"] = costs_table(tables["cash"])
+    tables["limits"] = limits_table(instance, tables)
+    return {name: _sorted(name, table) for name, table in tables.items()}
+
+
+def _sorted(name: str, table: pd.DataFrame) -> pd.DataFrame:
+    if name in ("cash", "costs", "limits", "pods", "expansions"):
+        return table
+    return table.sort_values(list(table.columns[:5]), kind="stable", ignore_index=True)
+
+
+def _span(index: Index, t: int) -> str:
+    return "planned" if t in index.planned else "lookahead"
+
+
+def _purchases(m: Any, index: Index, value: Values, names: dict[int, str]) -> pd.DataFrame:
+    rows = []
+    for site, sku, t in index.orders:
+        count = value.whole(m.buy[site, sku, t])
+        if count:
+            row = index.sku[sku]
+            delivery = t + int(row.lead_quarters)
+            price = index.price[sku, delivery]
+            unit = price + row.attach_usd + row.install_usd
+            rows.append(
+                (names[t], site, sku, count, _span(index, t), names[delivery], price, row.attach_usd, row.install_usd,
+                 count * unit)
+            )  # fmt: skip
+    return frame("purchases", rows)
+
+
+def _fleet(m: Any, index: Index, value: Values, names: dict[int, str]) -> pd.DataFrame:
+    """Units by vintage and quarter, from what exists, is on order and was bought, less what was sold."""
+    start = Quarter(names[0]).index
+    batches: list[tuple[str, str, str, int, int, dict[int, int]]] = []
+    for g in index.fixed.values():
+        sold = {t: n for name, t in index.retirable if name == g.group and (n := value.whole(m.retire[name, t]))}
+        batches.append((g.site, g.sku, g.group.split("-")[0], int(g.vintage_t), int(g.count), sold))
+    for site, sku, t in index.orders:
+        count = value.whole(m.buy[site, sku, t])
+        if count:
+            batches.append((site, sku, "purchase", t + int(index.sku[sku].lead_quarters), count, {}))
+    rows = []
+    for site, sku, origin, vintage, count, sold in batches:
+        label = str(Quarter.from_index(start + vintage))
+        held = count if vintage < 0 else 0
+        for t in index.t:
+            delivered = count if vintage == t else 0
+            retired = sold.get(t, 0)
+            closing = held + delivered - retired
+            if held or delivered:
+                rows.append((names[t], site, sku, origin, label, held, delivered, retired, closing))
+            held = closing
+    return frame("fleet", rows)
+
+
+def _serving(m: Any, index: Index, value: Values, names: dict[int, str]) -> pd.DataFrame:
+    evidence = dict(zip(index.instance["serve"]["point"], index.instance["serve"]["evidence"], strict=True))
+    rows = []
+    for p, site in index.serve:
+        share = value(m.serve[p.point, site])
+        if share > TINY:
+            rate = share * p.rate
+            rows.append(
+                (names[p.t], site, p.workload, p.bucket, p.deployment, p.sku, rate, rate * p.rack_s,
+                 rate * p.lpx_rack_s, evidence[p.point], p.point)
+            )  # fmt: skip
+    return frame("serving", rows)
+
+
+def _prefill(m: Any, index: Index, value: Values, names: dict[int, str]) -> pd.DataFrame:
+    rows = []
+    for o, site in index.prefill:
+        share = value(m.prefill[o.option, site])
+        if share > TINY:
+            rate = share * o.rate
+            rows.append((names[o.t], site, o.workload, o.bucket, o.sku, o.sku, o.store, rate, rate * o.rack_s))
+    return frame("prefill", rows)
+
+
+def _retention(m: Any, index: Index, value: Values, names: dict[int, str]) -> pd.DataFrame:
+    rows = []
+    for t, site, w, interval, store in index.kept:
+        share = value(m.kept[t, site, w, interval, store])
+        if share > TINY:
+            rows.append((names[t], site, w, store, interval, share * index.load_rate[t, w]))
+    return frame("retention", rows)
+
+
+def _placement(m: Any, index: Index, value: Values, names: dict[int, str]) -> pd.DataFrame:
+    parked: dict[tuple[int, str, str, str], list[float]] = defaultdict(lambda: [0.0, 0.0, 0.0, 0.0, 0.0])
+    for t, site, w, interval, store in index.kept:
+        share = value(m.kept[t, site, w, interval, store])
+        if share > TINY:
+            entry = parked[t, site, w, store]
+            rate = share * index.load_rate[t, w]
+            entry[0] += index.kv_bytes[t, w] * parked_seconds(index, t, w, interval, store) * rate
+            entry[3] += index.kv_bytes[t, w] * rate if interval == 0 else 0.0
+            entry[4] = max(entry[4], index.ages[t, w][interval].age_to_s)
+    for o, site in index.prefill:
+        share = value(m.prefill[o.option, site])
+        if o.store != "recompute" and share > TINY:
+            entry = parked[o.t, site, o.workload, o.store]
+            entry[1] += share * o.rate
+            entry[2] += share * o.rate * o.read_bytes
+    rows = [
+        (names[t], site, w, store, index.tier[store], size, hits, read, max(write - read, 0.0), age)
+        for (t, site, w, store), (size, hits, read, write, age) in parked.items()
+    ]
+    return frame("kv_placement", rows)
+
+
+def _sla(m: Any, index: Index, value: Values, names: dict[int, str], prefill: pd.DataFrame) -> pd.DataFrame:
+    """What each workload gets: share served, share in time to the first token, seconds of a task."""
+    options = {(r.t, r.workload, r.bucket, r.sku, r.store): r for r in index.instance["prefill"].itertuples()}
+    position = {name: t for t, name in names.items()}
+    seen: dict[tuple[int, str], list[float]] = defaultdict(lambda: [0.0, 0.0, 0.0])
+    for row in prefill.itertuples():
+        option = options[position[row.quarter], row.workload, row.bucket, row.sku, row.store]
+        entry = seen[position[row.quarter], row.workload]
+        entry[0] += row.requests_per_s
+        entry[1] += row.requests_per_s * option.meets_ttft
+        entry[2] += row.requests_per_s * option.ttft_s
+    rows = []
+    for t, w in index.loads:
+        short = value(m.short[t, w])
+        short = short if short > 1e-7 else 0.0
+        served, in_time, first = seen[t, w]
+        target = index.workload[w]
+        task_s = (
+            target.calls_per_task * (first / served + target.output_s) + target.tool_s if served > 0 else float("nan")
+        )
+        rows.append(
+            (names[t], w, index.load_rate[t, w], 1.0 - short, short, "", target.ttft_target_s,
+             in_time / served if served > 0 else float("nan"), target.tps_target, task_s)
+        )  # fmt: skip
+    return frame("sla", rows)
+
+
+def _demand(index: Index, names: dict[int, str]) -> pd.DataFrame:
+    rows = [
+        (names[r.t], r.workload, r.bucket, index.rate.get((r.t, r.workload, r.bucket), 0.0), r.input_tokens,
+         r.input_upper_tokens, r.thinking_tokens, r.visible_tokens, r.kv_bytes)
+        for r in index.instance["lengths"].itertuples()
+    ]  # fmt: skip
+    return frame("demand", rows)

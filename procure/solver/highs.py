@@ -1,0 +1,181 @@
+"""The one place that talks to HiGHS."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import highspy
+import numpy as np
+from scipy import sparse
+
+from procure.solver.compile import Compiled
+
+INFINITY = highspy.kHighsInf
+
+
+@dataclass(frozen=True)
+class Progress:
+    """What is known while a solve runs; money in M USD."""
+
+    phase: str
+    seconds: float
+    incumbent: float | None
+    bound: float | None
+
+    @property
+    def gap(self) -> float | None:
+        """Relative distance between incumbent and bound."""
+        if self.incumbent is None or self.bound is None:
+            return None
+        return relative_gap(self.incumbent, self.bound)
+
+
+@dataclass
+class Options:
+    """How hard to try.
+
+    ``gap`` is relative; ``time_limit_s`` counts wall seconds over the whole solve; ``threads`` 0 leaves it to HiGHS.
+    """
+
+    gap: float = 0.005
+    time_limit_s: float = float("inf")
+    threads: int = 0
+    seed: int = 0
+    progress: Callable[[Progress], None] | None = None
+    started: float = field(default_factory=time.perf_counter)
+
+    def left(self) -> float:
+        """Seconds left."""
+        return self.time_limit_s - (time.perf_counter() - self.started)
+
+    def report(self, phase: str, incumbent: float | None, bound: float | None) -> None:
+        """Tell whoever listens."""
+        if self.progress is not None:
+            self.progress(Progress(phase, time.perf_counter() - self.started, incumbent, bound))
+
+
+def relative_gap(incumbent: float, bound: float) -> float:
+    """(incumbent − bound) over the incumbent's size, never negative."""
+    return max(0.0, incumbent - bound) / max(abs(incumbent), 1e-9)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What HiGHS said: ``status`` is optimal, limit, infeasible, unbounded or the solver's own word for a failure."""
+
+    status: str
+    values: np.ndarray | None
+    objective: float | None
+    bound: float | None
+    row_dual: np.ndarray | None = None
+
+
+def set_option(solver: Any, name: str, value: Any) -> None:
+    """Set an option or fail; HiGHS itself only returns a status that is easily ignored."""
+    if solver.setOptionValue(name, value) != highspy.HighsStatus.kOk:
+        raise ValueError(f"HiGHS does not take {name} = {value!r}")
+
+
+def new_solver(options: Options) -> Any:
+    """A silent solver with the seed and threads of the options."""
+    solver = highspy.Highs()
+    set_option(solver, "output_flag", False)
+    set_option(solver, "random_seed", int(options.seed))
+    set_option(solver, "threads", int(options.threads))
+    return solver
+
+
+def load(
+    solver: Any,
+    matrix: sparse.csr_matrix,
+    cost: np.ndarray,
+    rows: tuple[np.ndarray, np.ndarray],
+    columns: tuple[np.ndarray, np.ndarray],
+    integer: np.ndarray | None = None,
+    names: tuple[list[str], list[str]] | None = None,
+) -> None:
+    """Hand a program to a solver; ``names`` are of columns and rows."""
+    lp = highspy.HighsLp()
+    lp.num_row_, lp.num_col_ = matrix.shape
+    lp.col_cost_ = np.asarray(cost, dtype=float)
+    lp.col_lower_, lp.col_upper_ = columns
+    lp.row_lower_, lp.row_upper_ = rows
+    lp.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
+    lp.a_matrix_.start_ = matrix.indptr
+    lp.a_matrix_.index_ = matrix.indices
+    lp.a_matrix_.value_ = matrix.data
+    if integer is not None:
+        kinds = (highspy.HighsVarType.kContinuous, highspy.HighsVarType.kInteger)
+        lp.integrality_ = [kinds[int(flag)] for flag in integer]
+    if names is not None:
+        lp.col_names_, lp.row_names_ = names
+    if solver.passModel(lp) == highspy.HighsStatus.kError:
+        raise RuntimeError("HiGHS refused the program")
+
+
+def run(solver: Any, seconds: float = float("inf"), is_mip: bool = False) -> Answer:
+    """Run a solver for at most some seconds and say what came of it.
+
+    HiGHS counts its time limit from the first run of an instance, so that the limit is set anew before each run.
+    """
+    if seconds <= 0:
+        return Answer("limit", None, None, None)
+    limit = INFINITY if seconds == float("inf") else solver.getRunTime() + seconds
+    set_option(solver, "time_limit", limit)
+    if solver.run() == highspy.HighsStatus.kError:
+        return Answer("error", None, None, None)
+    return read_answer(solver, is_mip)
+
+
+def read_answer(solver: Any, is_mip: bool) -> Answer:
+    """The outcome of the last run of a solver."""
+    status = solver.getModelStatus()
+    known = {
+        highspy.HighsModelStatus.kOptimal: "optimal",
+        highspy.HighsModelStatus.kInfeasible: "infeasible",
+        highspy.HighsModelStatus.kUnbounded: "unbounded",
+        highspy.HighsModelStatus.kUnboundedOrInfeasible: "infeasible",
+        highspy.HighsModelStatus.kTimeLimit: "limit",
+        highspy.HighsModelStatus.kInterrupt: "limit",
+        highspy.HighsModelStatus.kSolutionLimit: "limit",
+    }
+    word = known.get(status, solver.modelStatusToString(status))
+    info = solver.getInfo()
+    feasible = info.primal_solution_status == highspy.SolutionStatus.kSolutionStatusFeasible
+    solution = solver.getSolution()
+    values = np.array(solution.col_value) if feasible else None
+    objective = info.objective_function_value if feasible else None
+    if is_mip:
+        bound = info.mip_dual_bound if abs(info.mip_dual_bound) < INFINITY else None
+        return Answer(word, values, objective, bound)
+    duals = np.array(solution.row_dual) if word == "optimal" else None
+    return Answer(word, values, objective, objective if word == "optimal" else None, duals)
+
+
+def write_mps(compiled: Compiled, cost: np.ndarray, row_upper: np.ndarray, col_upper: np.ndarray, path: Path) -> None:
+    """Write a program in plain MPS, objective in M USD; a path ending in .mps is required by HiGHS."""
+    solver = highspy.Highs()
+    set_option(solver, "output_flag", False)
+    tidy = (_plain(compiled.columns, "c"), _plain(compiled.rows, "r"))
+    load(
+        solver,
+        compiled.matrix,
+        cost,
+        (compiled.row_lower, row_upper),
+        (compiled.col_lower, col_upper),
+        compiled.integer,
+        tidy,
+    )
+    if solver.writeModel(str(path)) == highspy.HighsStatus.kError:
+        raise OSError(f"HiGHS could not write {path}")
+
+
+def _plain(names: list[str], letter: str) -> list[str]:
+    """Names without the blanks that MPS takes for separators, unique; a long list gets a serial number in front."""
+    return [
+        f"{letter}{i}_{''.join(ch if ch.isalnum() or ch in '._-' else '_' for ch in n)}" for i, n in enumerate(names)
+    ]

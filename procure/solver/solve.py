@@ -1,0 +1,241 @@
+"""The whole way from a case to a verified plan."""
+
+from __future__ import annotations
+
+import platform
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+
+from procure.case import Case
+from procure.instance import Instance, build
+from procure.plan.plan import Plan, Status
+from procure.plan.premises import evidence_shares, premises_table
+from procure.plan.verify import verify
+from procure.program import Program
+from procure.program import build as build_program
+from procure.program.index import USD_PER_UNIT
+from procure.solver.answer import Values, tables_of
+from procure.solver.compile import Compiled, compile_program
+from procure.solver.decompose import SHORT_TOLERANCE, Decomposition, Solution
+from procure.solver.explain import Infeasible, NoPlan, causes, smallest_violation
+from procure.solver.highs import Options, Progress, relative_gap, write_mps
+from procure.solver.whole import limited, solve_whole
+
+Method = Literal["decomposed", "whole"]
+SHARE_TOLERANCE = 1e-6
+"""A workload whose share unserved is below this counts as served."""
+
+
+class Clock:
+    """Seconds by phase."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}
+        self._last = time.perf_counter()
+
+    def lap(self, phase: str) -> None:
+        """Time since the last lap belongs to a phase."""
+        now = time.perf_counter()
+        self.seconds[phase] = round(self.seconds.get(phase, 0.0) + now - self._last, 4)
+        self._last = now
+
+
+def solve(
+    case: Case,
+    *,
+    gap: float = 0.005,
+    time_limit_s: float = float("inf"),
+    threads: int = 0,
+    seed: int = 0,
+    method: Method = "decomposed",
+    progress: Callable[[Progress], None] | None = None,
+    mps: str | Path | None = None,
+) -> Plan:
+    """Choose what to buy: least shortfall first, then least net present cost.
+
+    Args:
+        case: what the planner asks.
+        gap: relative gap between cost and its proven bound at which to stop.
+        time_limit_s: wall seconds for the search; the best plan so far is kept and labelled.
+        threads: threads of HiGHS; 0 leaves it to HiGHS.
+        seed: random seed of HiGHS.
+        method: ``decomposed`` by quarter, or the ``whole`` program in one run.
+        progress: called with what is known while the search runs.
+        mps: file to write the final stage's whole program to, in plain MPS with money in M USD.
+
+    Returns:
+        the plan, verified; its status says whether it is optimal within the gap, short of demand, or cut off.
+
+    Raises:
+        InputError: the case cannot be turned into an instance.
+        Infeasible: no plan fits the limits whatever is left unserved.
+        NoPlan: the time limit came before any plan.
+    """
+    clock = Clock()
+    instance = build(case)
+    clock.lap("size")
+    program = build_program(instance)
+    compiled = compile_program(program)
+    clock.lap("build")
+    options = Options(gap, time_limit_s, threads, seed, progress)
+    least_short, final = _stages(compiled, options, method)
+    if mps is not None:
+        _write_mps(compiled, least_short.objective or 0.0, Path(mps))
+    clock.lap("solve")
+    if final.values is None:
+        raise NoPlan("The time limit came before any plan was found; allow more time or a wider gap.")
+    value = Values(compiled, final.values)
+    tables = tables_of(program, instance, value)
+    tables["sla"] = _with_causes(tables["sla"], program, compiled, instance, options)
+    tables["premises"] = premises_table(case, instance)
+    tables["checks"] = pd.DataFrame(columns=["check", "holds", "detail"])
+    summary = _summary(case, instance, tables, final, least_short, options, method, mps is not None)
+    plan = Plan({**summary, "evidence": evidence_shares(tables, case)}, tables)
+    clock.lap("tables")
+    checks = verify(plan, case, instance)
+    clock.lap("verify")
+    summary = {**plan.summary, "seconds": {"load": 0.0, **clock.seconds, "write": 0.0}}
+    plan = Plan(summary, tables)
+    return plan.with_status(_status(final, tables["sla"], bool(checks["holds"].all()), case), checks)
+
+
+def _stages(compiled: Compiled, options: Options, method: Method) -> tuple[Solution, Solution]:
+    """Least shortfall, then least cost at that shortfall.
+
+    Whether everything can be served is asked first, since the cost stage with no shortfall allowed answers it for most
+    cases at once.
+    """
+    if method == "decomposed":
+        decomposition = Decomposition(compiled, options)
+        run: Callable[[str, float | None], Solution] = decomposition.solve
+    else:
+
+        def run(objective: str, most: float | None) -> Solution:
+            return solve_whole(compiled, options, objective, most)
+
+    final = run("cost", SHORT_TOLERANCE)
+    if final.status != "infeasible":
+        return Solution("optimal", None, 0.0, 0.0), final
+    least = run("shortfall", None)
+    if least.status == "infeasible":
+        raise Infeasible(smallest_violation(compiled, options))
+    if least.objective is None:
+        raise NoPlan("The time limit came before any plan was found; allow more time.")
+    final = run("cost", least.objective + SHORT_TOLERANCE)
+    if final.values is None:
+        final = Solution("limit", least.values, None, final.bound)
+    return least, final
+
+
+def _status(final: Solution, sla: pd.DataFrame, verified: bool, case: Case) -> Status:
+    if not verified:
+        return Status.UNVERIFIED
+    if final.status != "optimal":
+        return Status.LIMIT
+    planned = {str(q) for q in case.planned}
+    short = sla[sla["quarter"].isin(planned) & (sla["short_share"] > SHARE_TOLERANCE)]
+    return Status.SHORT if len(short) else Status.OPTIMAL
+
+
+def _with_causes(
+    sla: pd.DataFrame, program: Program, compiled: Compiled, instance: Instance, options: Options
+) -> pd.DataFrame:
+    """The SLA table with the cause of every shortfall."""
+    position = dict(zip(instance["quarters"]["quarter"], instance["quarters"]["t"], strict=True))
+    planned = dict(zip(instance["quarters"]["t"], instance["quarters"]["planned"], strict=True))
+    short = {
+        (position[r.quarter], r.workload): r.short_share
+        for r in sla.itertuples()
+        if r.short_share > SHARE_TOLERANCE and planned[position[r.quarter]]
+    }
+    told = {(c.t, c.workload): c.text for c in causes(program, compiled, instance, short, options)}
+
+    def cause(row: Any) -> str:
+        key = (position[row.quarter], row.workload)
+        if key in told:
+            return told[key]
+        return "not worth its stated price" if row.short_share > SHARE_TOLERANCE else ""
+
+    return sla.assign(cause=[cause(row) for row in sla.itertuples()])
+
+
+def _summary(
+    case: Case,
+    instance: Instance,
+    tables: dict[str, pd.DataFrame],
+    final: Solution,
+    least_short: Solution,
+    options: Options,
+    method: Method,
+    wrote_mps: bool,
+) -> dict[str, Any]:
+    objective = float(tables["cash"]["npv_usd"].sum()) if final.objective is None else final.objective * USD_PER_UNIT
+    bound = None if final.bound is None else final.bound * USD_PER_UNIT
+    planned = tables["purchases"][tables["purchases"]["span"] == "planned"]
+    sla = tables["sla"]
+    in_plan = sla["quarter"].isin({str(q) for q in case.planned})
+    short = sla[in_plan & (sla["short_share"] > SHARE_TOLERANCE)]
+    summary = {
+        "case": case.name,
+        "status": str(Status.LIMIT),
+        "objective_usd": objective,
+        "bound_usd": bound,
+        "gap": None if bound is None else relative_gap(objective, bound),
+        "gap_asked": options.gap,
+        "method": method,
+        "seed": options.seed,
+        "threads": options.threads,
+        "shortfall": {
+            "share": _short_share(sla, instance),
+            "bound": least_short.bound,
+            "workloads": [
+                {"quarter": r.quarter, "workload": r.workload, "share": r.short_share, "cause": r.cause}
+                for r in short.itertuples()
+            ],
+        },
+        "planned_quarters": [str(q) for q in case.planned],
+        "lookahead_quarters": [str(q) for q in case.lookahead],
+        "discount_rate_per_year": case.settings.discount_rate_per_year,
+        "purchases": [
+            {"quarter": r.quarter, "site": r.site, "sku": r.sku, "count": int(r.count)} for r in planned.itertuples()
+        ],
+        "versions": {
+            "procure": version("procure"),
+            "python": platform.python_version(),
+            **{name: version(name) for name in ("highspy", "pyomo", "pandas", "numpy")},
+        },
+        "input_hash": case.input_hash,
+        "defaults_used": list(case.defaults_used),
+    }
+    if wrote_mps:
+        summary["mps_scale"] = USD_PER_UNIT
+    return summary
+
+
+def _short_share(sla: pd.DataFrame, instance: Instance) -> float:
+    """Priority-weighted share of the planned requests that is not served."""
+    rates = instance["rates"].merge(instance["quarters"][["t", "quarter", "planned"]], on="t")
+    rates = rates[rates["planned"] == 1].merge(instance["workloads"][["workload", "priority"]], on="workload")
+    rates = rates.merge(sla[["quarter", "workload", "short_share"]], on=["quarter", "workload"])
+    weight = rates["priority"] * rates["requests_per_s"] * rates["mean_per_peak"]
+    return float((weight * rates["short_share"]).sum() / weight.sum()) if weight.sum() > 0 else 0.0
+
+
+def _write_mps(compiled: Compiled, least_short: float, path: Path) -> None:
+    """The final stage as one file: cost, with the shortfall of stage one held."""
+    matrix, lower, upper = limited(compiled, least_short + SHORT_TOLERANCE)
+    whole = replace(
+        compiled,
+        matrix=matrix,
+        row_lower=lower,
+        row_upper=upper,
+        rows=[*compiled.rows, "shortfall_held"] if len(upper) > len(compiled.rows) else compiled.rows,
+    )
+    write_mps(whole, np.asarray(compiled.cost), whole.row_upper, whole.col_upper, path)

@@ -1,0 +1,55 @@
+"""The whole program in one HiGHS run: the reference that the decomposition is held against."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import highspy
+import numpy as np
+
+from procure.solver.compile import Compiled
+from procure.solver.decompose import SHORT_TOLERANCE, Solution
+from procure.solver.highs import Options, load, new_solver, run, set_option
+
+
+def solve_whole(compiled: Compiled, options: Options, objective: str, most_short: float | None) -> Solution:
+    """Least ``cost`` or least ``shortfall`` of the whole program; arguments as for the decomposition."""
+    solver = new_solver(options)
+    set_option(solver, "mip_rel_gap", options.gap if objective == "cost" else 0.0)
+    set_option(solver, "mip_abs_gap", 1e-6 if objective == "cost" else SHORT_TOLERANCE)
+    cost = compiled.cost if objective == "cost" else compiled.shortfall
+    matrix, lower, upper = limited(compiled, most_short)
+    load(solver, matrix, cost, (lower, upper), (compiled.col_lower, compiled.col_upper), compiled.integer)
+    _listen(solver, options, objective)
+    answer = run(solver, options.left(), is_mip=True)
+    if answer.status == "infeasible":
+        return Solution("infeasible", None, None, None)
+    status = "optimal" if answer.status == "optimal" else "limit"
+    values = answer.values
+    if values is not None:
+        values = np.where(compiled.integer, np.round(values), values)
+    return Solution(status, values, answer.objective, answer.bound)
+
+
+def limited(compiled: Compiled, most_short: float | None) -> tuple[Any, np.ndarray, np.ndarray]:
+    """Matrix and row bounds with the total shortfall held to a most, as one more row."""
+    from scipy import sparse
+
+    if most_short is None:
+        return compiled.matrix, compiled.row_lower, compiled.row_upper
+    total = sparse.csr_matrix((compiled.shortfall != 0).astype(float))
+    matrix = sparse.csr_matrix(sparse.vstack([compiled.matrix, total]))
+    return matrix, np.append(compiled.row_lower, -np.inf), np.append(compiled.row_upper, most_short)
+
+
+def _listen(solver: Any, options: Options, phase: str) -> None:
+    """Report incumbent and bound while HiGHS runs."""
+    if options.progress is None:
+        return
+
+    def tell(event: Any) -> None:
+        data = event.data_out
+        finite = [v if abs(v) < highspy.kHighsInf else None for v in (data.mip_primal_bound, data.mip_dual_bound)]
+        options.report(phase, *finite)
+
+    solver.cbMipInterrupt.subscribe(tell)
