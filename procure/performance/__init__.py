@@ -5,6 +5,7 @@ from procure.performance.points import (
     decode_points,
     idle_hbm_bytes_per_gpu,
     prefill_gpu_seconds,
+    prefill_gpus_per_replica,
     prefill_latency_s,
 )
 
@@ -13,5 +14,6 @@ __all__ = [
     "idle_hbm_bytes_per_gpu",
     "lpx_racks_per_copy",
     "prefill_gpu_seconds",
+    "prefill_gpus_per_replica",
     "prefill_latency_s",
 ]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from procure.performance.engine import MOST_STREAMS_PER_GPU, Engine, tokens_per_step
+from procure.performance.engine import MOST_STREAMS_PER_GPU, Engine
 from procure.performance.layouts import (
     largest_batch_in_hbm,
     layouts,
@@ -21,8 +21,9 @@ from procure.performance.lpx import (
     lpx_racks_per_copy,
     paired_terms,
     rack_seconds_per_token,
+    vendor_scale,
 )
-from procure.performance.physics import Physics, physics, premises
+from procure.performance.physics import Physics, calibrated_apart, fitted, physics, premises
 from procure.performance.step import Streams, cache_shares, decode_terms, resident_bytes_per_gpu, step_seconds
 from procure.performance.work import Work, work_of
 
@@ -95,7 +96,7 @@ def engine(deployment: Deployment, lengths: Lengths, rules: Physics) -> Engine:
     return Engine(
         layout=layout,
         drafts=drafts,
-        tokens_per_step=tokens_per_step(rules, drafts),
+        tokens_per_step=rules.tokens_per_step(drafts),
         terms=terms,
         least=smallest_batch(layout),
         most=np.minimum(fits, MOST_STREAMS_PER_GPU * layout.gpus),
@@ -146,7 +147,7 @@ def _points(asked: Engine, largest: np.ndarray, deployment: Deployment) -> dict[
     layout_names = np.array(asked.layout.names(), dtype=str)[np.unravel_index(pick, _inner(rate))[1]]
     scale, lpx_s = 1.0, np.zeros(element.size)
     if deployment.lpx:
-        scale = lpx_premise("scale")
+        scale = vendor_scale()
         racks = lpx_racks_per_copy(deployment.card, deployment.lpx)
         lpx_s = rack_seconds_per_token(deployment.work, deployment.lpx, racks, (1.0 + draft) / tokens) / scale
     return {
@@ -218,9 +219,9 @@ def envelopes(
     slow, fast = speed_band(asked.drafts)
     low = asked.best(asked.largest_batch(tps_user[:, None] / slow), slow)
     if deployment.lpx:
-        scale = lpx_premise("scale")
+        scale = vendor_scale()
         return np.minimum(low, base / lpx_premise("vendor_multiple")), base, base / scale
-    if deployment.pool.name in premises()["pool"]:
+    if calibrated_apart(deployment.pool.name):
         eager = engine(deployment, lengths, physics(deployment.vintage))
         high = eager.best(eager.largest_batch(tps_user), np.ones(asked.drafts.size))
     else:
@@ -230,7 +231,7 @@ def envelopes(
 
 def speed_band(drafts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Measured over predicted TPS/User at a given batch, 10th and 90th percentile, for each draft length."""
-    fit = premises()["fit"]
-    plain, drafted = np.array(fit["band_without_speculation"]), np.array(fit["band_with_speculation"])
-    band = np.where(drafts[:, None] > 0, drafted, plain)
-    return band[:, 0], band[:, 1]
+    band = fitted()["band"]
+    plain, drafted = np.array(band["without_speculation"]), np.array(band["with_speculation"])
+    both = np.where(drafts[:, None] > 0, drafted, plain)
+    return both[:, 0], both[:, 1]

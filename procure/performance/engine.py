@@ -10,7 +10,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from procure.performance.physics import Physics
 from procure.performance.step import Layout, step_seconds
 
 Terms = Callable[[np.ndarray], dict[str, np.ndarray]]
@@ -84,8 +83,3 @@ class Engine:
             good = self.step_s(np.exp(middle)) <= limit
             low, high = np.where(good, middle, low), np.where(good, high, middle)
         return np.where(meets, np.exp(low), 0.0)
-
-
-def tokens_per_step(physics: Physics, drafts: np.ndarray) -> np.ndarray:
-    """Tokens that a step yields at each draft length."""
-    return np.array([physics.tokens_per_step(int(draft)) for draft in drafts])

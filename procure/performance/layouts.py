@@ -23,7 +23,7 @@ def layouts(pool: Sku, work: Work, resident: Resident = resident_bytes_per_gpu) 
     """Every layout whose weights fit the pool's HBM, as flat arrays; possibly none.
 
     Tensor parallelism and, for MoE cards, attention data parallelism with experts spread over all GPUs. The sizes
-    tried are ``[layouts]`` of ``physics.toml``; in a pool of racks a replica stays inside its scale-up domain,
+    tried are ``[layouts]`` of ``premises.toml``; in a pool of racks a replica stays inside its scale-up domain,
     while servers of 8 GPUs may be joined over their NICs.
     """
     tried = premises()["layouts"]
@@ -31,9 +31,10 @@ def layouts(pool: Sku, work: Work, resident: Resident = resident_bytes_per_gpu) 
     reach = domain if domain > 8 else tried["joined_servers_gpus"]
     tensor = [gpus for gpus in tried["tensor_gpus"] if gpus <= reach]
     spread = [gpus for gpus in tried["expert_gpus"] if gpus <= reach] if work.expert_count else []
-    layout = Layout(np.array([*tensor, *spread], dtype=float), np.array([False] * len(tensor) + [True] * len(spread)))
-    fits = room_bytes_per_gpu(pool, work, layout, resident) > 0
-    return Layout(layout.gpus[fits], layout.data_parallel[fits])
+    gpus = np.array([*tensor, *spread], dtype=float)
+    parallel = np.arange(gpus.size) >= len(tensor)
+    fits = room_bytes_per_gpu(pool, work, Layout(gpus, parallel, parallel), resident) > 0
+    return Layout(gpus[fits], parallel[fits], parallel[fits])
 
 
 def usable_hbm_bytes(pool: Sku) -> float:

@@ -1,7 +1,7 @@
 """VR NVL72 with LPX: attention and caches stay on the GPUs, FFN and experts move to LPX SRAM.
 
 No measured curve of this pair is public. The physics below is a guess with ideal overlap and is clearly too fast, so
-throughput is multiplied by one ``scale`` (``[lpx]`` of ``physics.toml``), found so that DeepSeek-R1 at 8k/1k gives the
+throughput is multiplied by one ``scale`` (``[lpx]`` of ``fitted.toml``), found so that DeepSeek-R1 at 8k/1k gives the
 vendor's multiple of VR NVL72 alone per MW at 400 TPS/User. Every point made here is labelled ``vendor claim``.
 """
 
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from procure.performance.physics import Physics, premises
+from procure.performance.physics import Physics, fitted, premises
 from procure.performance.step import Layout, Streams, cache_shares, layer_latency_s
 from procure.performance.work import Work, attention_peak_flops, peak_flops
 
@@ -22,8 +22,13 @@ if TYPE_CHECKING:
 
 
 def lpx_premise(name: str) -> float:
-    """Value of one of the ``[lpx]`` entries of ``physics.toml``."""
+    """Value of one of the ``[lpx]`` entries of ``premises.toml``."""
     return float(premises()["lpx"][name]["value"])
+
+
+def vendor_scale() -> float:
+    """Factor on physical throughput that brings it to the vendor's claim."""
+    return float(fitted()["lpx"]["scale"])
 
 
 def ffn_parameters(card: Card) -> float:
@@ -68,7 +73,7 @@ def paired_terms(
     gemm = sum(part.flops_per_token / peak_flops(pool, part.encoding) for part in (work.attention, work.head))
     crossing = work.layers * tokens * work.hidden * 3.0 / gpus
     layer_s = (
-        lpx_premise("gpu_latency_share") * layer_latency_s(pool, physics, gpus)
+        lpx_premise("gpu_latency_share") * layer_latency_s(pool, physics, work, layout)
         + 2.0 * lpx_premise("transfer_s")
         + lpx_premise("layer_s")
     )

@@ -1,87 +1,182 @@
-"""The few named numbers of the decode and prefill physics, kept as data with the way they were found."""
+"""The few named numbers of the decode and prefill physics, kept as data with the way they were found.
+
+``data/performance/premises.toml`` is written by hand, ``data/performance/fitted.toml`` by ``procure perf --fit``.
+"""
 
 from __future__ import annotations
 
 import tomllib
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import Any
+
+import numpy as np
 
 from procure.catalogue.paths import packaged_path
 from procure.errors import Fault, InputError, nearest
+
+LATENCIES = ("layer_latency_s", "latent_latency_s", "tensor_latency_s", "spread_latency_s", "off_domain_latency_s")
+DECODE_EFFICIENCIES = ("weight_efficiency", "kv_efficiency", "gemm_efficiency", "attention_efficiency")
+PREFILL_EFFICIENCIES = ("prefill_efficiency", "prefill_attention_efficiency")
+FACTORS = ("latency", "efficiency", "prefill")
+REFERENCE_SOFTWARE = "trt"
+"""The framework whose factors are 1."""
 
 
 @dataclass(frozen=True)
 class Physics:
     """Parameters of one decode step and of prefill, for hardware and software of one date.
 
-    Efficiencies are fractions of the catalogue's peak; latencies are seconds; ``acceptance`` is the chance
-    that one drafted token is accepted.
+    Efficiencies are fractions of the catalogue's peak; latencies are seconds.
     """
 
-    weight_efficiency: float  # of HBM bandwidth, reading weights
-    kv_efficiency: float  # of HBM bandwidth, reading KV caches
-    gemm_efficiency: float  # of the dense peak, decode GEMMs
-    attention_efficiency: float  # of the dense peak, score and value products
-    network_efficiency: float  # of one-way link bandwidth
-    prefill_efficiency: float  # of the dense peak, prefill GEMMs
-    prefill_attention_efficiency: float  # of the dense peak, score and value products of prefill
-    layer_latency_s: float  # per layer on one GPU
-    layer_latency_per_doubling_s: float  # per layer and doubling of the GPUs of a replica
-    layer_latency_off_domain_s: float  # per layer when a replica leaves its scale-up domain
+    weight_efficiency: float
+    """Of HBM bandwidth, reading weights."""
+    widening_efficiency: float
+    """Further factor where experts are widened to BF16 on the way (INT4 anywhere, MXFP4 without FP4 units)."""
+    kv_efficiency: float
+    """Of HBM bandwidth, reading caches."""
+    gemm_efficiency: float
+    """Of the dense peak, decode GEMMs."""
+    attention_efficiency: float
+    """Of the dense peak, score and value products of decode."""
+    reduce_efficiency: float
+    """Of one-way scale-up bandwidth, all-reduce of tensor parallelism."""
+    exchange_efficiency: float
+    """Of one-way scale-up bandwidth, dispatch and combine of experts."""
+    scale_out_efficiency: float
+    """Of one-way scale-out bandwidth."""
+    prefill_efficiency: float
+    """Of the dense peak, prefill GEMMs."""
+    prefill_attention_efficiency: float
+    """Of the dense peak, score and value products of prefill."""
+    layer_latency_s: float
+    """Per layer on one GPU."""
+    latent_latency_s: float
+    """More per layer where all heads share one cache (MLA, MQA): more and smaller kernels."""
+    tensor_latency_s: float
+    """More per layer and doubling of GPUs, tensor parallel."""
+    spread_latency_s: float
+    """More per layer and doubling of GPUs, attention data parallel."""
+    off_domain_latency_s: float
+    """More per layer where a replica leaves its scale-up domain."""
+    fp8_latency_factor: float
+    """On all latencies where weights are block-scaled FP8, whose activations are quantised apart."""
     acceptance: float
+    """Chance that one drafted token is accepted."""
 
     def scaled(self, *, latency: float = 1.0, efficiency: float = 1.0, prefill: float = 1.0) -> Physics:
-        """The same physics with latencies, decode efficiencies and prefill efficiency multiplied."""
+        """The same physics with latencies, decode efficiencies and prefill efficiencies multiplied, none above 1."""
+        factors = dict.fromkeys(LATENCIES, latency) | dict.fromkeys(DECODE_EFFICIENCIES, efficiency)
+        factors |= dict.fromkeys(PREFILL_EFFICIENCIES, prefill)
+        changed = {name: getattr(self, name) * factor for name, factor in factors.items()}
         return replace(
-            self,
-            layer_latency_s=self.layer_latency_s * latency,
-            layer_latency_per_doubling_s=self.layer_latency_per_doubling_s * latency,
-            layer_latency_off_domain_s=self.layer_latency_off_domain_s * latency,
-            weight_efficiency=min(self.weight_efficiency * efficiency, 1.0),
-            kv_efficiency=min(self.kv_efficiency * efficiency, 1.0),
-            gemm_efficiency=min(self.gemm_efficiency * efficiency, 1.0),
-            prefill_efficiency=min(self.prefill_efficiency * prefill, 1.0),
-            prefill_attention_efficiency=min(self.prefill_attention_efficiency * prefill, 1.0),
+            self, **{name: value if name in LATENCIES else min(value, 1.0) for name, value in changed.items()}
         )
 
-    def tokens_per_step(self, draft: int) -> float:
-        """Tokens that one step yields with ``draft`` tokens drafted: the accepted run and the step's own token."""
-        return float(sum(self.acceptance**i for i in range(draft + 1)))
+    def tokens_per_step(self, draft: np.ndarray) -> np.ndarray:
+        """Tokens that one step yields with ``draft`` tokens drafted: the accepted run and the step's own token.
+
+        ``1 + a + ... + a^k = (1 - a^(k+1)) / (1 - a)`` at acceptance a, below 1.
+        """
+        return (1.0 - self.acceptance ** (np.asarray(draft) + 1.0)) / (1.0 - self.acceptance)
 
 
-@lru_cache(maxsize=1)
-def premises() -> dict:
-    """The whole of ``data/performance/physics.toml``."""
-    with (packaged_path("data") / "performance" / "physics.toml").open("rb") as file:
+@dataclass(frozen=True)
+class Software:
+    """How a framework differs from the reference in the fitted rows.
+
+    Attributes:
+        latency: factor on latencies.
+        acceptance: chance that one drafted token is accepted.
+        mixing: factor on the prefill work that slows decode where both share GPUs.
+    """
+
+    latency: float
+    acceptance: float
+    mixing: float
+
+
+@lru_cache(maxsize=2)
+def _file(name: str) -> dict[str, Any]:
+    with (packaged_path("data") / "performance" / name).open("rb") as file:
         return tomllib.load(file)
 
 
-def vintages() -> list[str]:
-    """Names of the software vintages, slowest first."""
-    return list(premises()["vintage"])
+def premises() -> dict[str, Any]:
+    """The whole of ``data/performance/premises.toml``."""
+    return _file("premises.toml")
+
+
+def fitted() -> dict[str, Any]:
+    """The whole of ``data/performance/fitted.toml``."""
+    return _file("fitted.toml")
 
 
 def premise(name: str) -> float:
-    """Value of one of the ``[premise.*]`` entries of ``physics.toml``."""
+    """Value of one of the ``[premise]`` entries of ``premises.toml``."""
     return float(premises()["premise"][name]["value"])
+
+
+def vintages() -> tuple[str, ...]:
+    """Names of the software vintages, slowest first."""
+    return ("none", "base", "fast")
+
+
+def vintage_factors(vintage: str) -> dict[str, float]:
+    """Factors of a software vintage on latency, decode efficiency and prefill efficiency.
+
+    ``none`` is the software of the fitted rows, ``base`` was fitted on the frontier of July 2026, ``fast`` is ``base`` with the
+    latency of ``[vintage.fast]`` of ``premises.toml``.
+
+    Raises:
+        InputError: no such vintage.
+    """
+    if vintage not in vintages():
+        expected = f"One of {', '.join(vintages())}."
+        raise InputError([Fault("", 0, "vintage", str(vintage), expected, nearest(vintage, vintages()))])
+    if vintage == "none":
+        return dict.fromkeys(FACTORS, 1.0)
+    base = {name: float(fitted()["vintage"]["base"][name]) for name in FACTORS}
+    if vintage == "fast":
+        base["latency"] *= float(premises()["vintage"]["fast"]["latency_of_base"])
+    return base
+
+
+def vintage_date(vintage: str) -> str:
+    """Month of the software that a vintage stands for."""
+    return str({"none": fitted()["software"]["reference_month"]}.get(vintage, fitted()["vintage"]["base"]["date"]))
+
+
+def reference_physics() -> Physics:
+    """Fitted parameters at the software of the fitted rows."""
+    return Physics(**{name: float(value) for name, value in fitted()["physics"].items()})
 
 
 def physics(vintage: str, pool: str = "") -> Physics:
     """Fitted parameters at a software vintage and, where it was calibrated apart, for one pool.
 
     Args:
-        vintage: ``none`` (the software of the fitted rows), ``base`` or ``fast``.
-        pool: SKU name; pools with a ``[pool.*]`` entry get its bring-up factors on top of the vintage.
+        vintage: ``none``, ``base`` or ``fast``.
+        pool: SKU name; pools with a ``[pool]`` entry get its bring-up factors on top of the vintage.
 
     Raises:
         InputError: no such vintage.
     """
-    known = premises()["vintage"]
-    if vintage not in known:
-        raise InputError([Fault("", 0, "vintage", vintage, f"One of {', '.join(known)}.", nearest(vintage, known))])
-    base = Physics(**{name: float(entry["value"]) for name, entry in premises()["physics"].items()})
-    factors = {key: known[vintage][key] for key in ("latency", "efficiency", "prefill")}
-    own = premises().get("pool", {}).get(pool)
+    factors = vintage_factors(vintage)
+    own = fitted()["pool"].get(pool)
     if own:
-        factors = {key: factors[key] * own[key] for key in factors}
-    return base.scaled(**factors)
+        factors = {name: factors[name] * float(own[name]) for name in FACTORS}
+    return reference_physics().scaled(**factors)
+
+
+def calibrated_apart(pool: str) -> bool:
+    """Whether a pool has bring-up factors of its own (hardware measured as an engineering sample)."""
+    return pool in fitted()["pool"]
+
+
+def software(framework: str) -> Software:
+    """Fitted factors of a framework; those of the reference for one that was not fitted."""
+    known = fitted()["software"]["framework"]
+    name = framework.removeprefix("dynamo-")
+    return Software(**known.get(name, known[REFERENCE_SOFTWARE]))

@@ -9,8 +9,8 @@ import pandas as pd
 
 from procure.performance.decode import Deployment, Lengths, solve
 from procure.performance.layouts import usable_hbm_bytes
-from procure.performance.physics import premises
-from procure.performance.prefill import prefill_terms, prefill_wall_s
+from procure.performance.physics import fitted, physics, premises, vintage_date
+from procure.performance.prefill import prefill_group_gpus, prefill_terms, prefill_wall_s
 from procure.performance.work import work_of
 
 if TYPE_CHECKING:
@@ -93,10 +93,9 @@ def decode_points(
         part["element"] = part["element"] + start
         parts.append(pd.DataFrame(part))
     table = pd.concat(parts, ignore_index=True)
-    fit = premises()["fit"]
     table["evidence"] = "vendor claim" if lpx else "physics"
-    table["source"] = premises()["lpx"]["source"] if lpx else fit["source"]
-    table["source_date"] = premises()["lpx"]["date"] if lpx else premises()["vintage"][vintage]["date"]
+    table["source"] = premises()["lpx"]["source"] if lpx else fitted()["source"]["text"]
+    table["source_date"] = premises()["lpx"]["date"] if lpx else vintage_date(vintage)
     return _for_every_element(table, inverse.ravel())[list(COLUMNS)]
 
 
@@ -123,15 +122,15 @@ def prefill_gpu_seconds(
     vintage: str,
 ) -> np.ndarray:
     """GPU-seconds to prefill ``new_tokens`` behind ``prefix_tokens`` whose cache is there already, for each request."""
-    terms = prefill_terms(
+    peak = prefill_at_peak(
         pool,
         card,
         weight_precision=weight_precision,
         kv_format=kv_format,
         new_tokens=np.asarray(new_tokens, dtype=float),
         prefix_tokens=np.asarray(prefix_tokens, dtype=float),
-        vintage=vintage,
     )
+    terms = prefill_terms(peak, physics(vintage, pool.name))
     return np.sum(np.broadcast_arrays(*terms.values()), axis=0)
 
 
@@ -170,3 +169,8 @@ def idle_hbm_bytes_per_gpu(pool: Sku, card: Card, weight_precision: str) -> floa
     usable = usable_hbm_bytes(pool)
     domains = max(1.0, np.ceil(weights / (usable * pool.scale_up_domain_gpus)))
     return float(usable - weights / (pool.scale_up_domain_gpus * domains))
+
+
+def prefill_gpus_per_replica(pool: Sku, card: Card, weight_precision: str) -> int:
+    """GPUs that work together on one request's prefill; their links load its cache and hand it over."""
+    return prefill_group_gpus(pool, work_of(card, weight_precision))

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from procure.performance.layouts import usable_hbm_bytes
-from procure.performance.physics import physics, premise
-from procure.performance.step import layer_latency_s
+from procure.performance.physics import Physics, physics, premise
+from procure.performance.step import Layout, layer_latency_s
 from procure.performance.work import Work, attention_peak_flops, peak_flops, work_of
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from procure.sizing import Card
 
 
-def prefill_terms(
+def prefill_at_peak(
     pool: Sku,
     card: Card,
     *,
@@ -34,9 +34,8 @@ def prefill_terms(
     kv_format: str,
     new_tokens: np.ndarray,
     prefix_tokens: np.ndarray,
-    vintage: str,
 ) -> dict[str, np.ndarray]:
-    """GPU-seconds of each term of one request's prefill: gemm, weights, attention, prefix.
+    """GPU-seconds of one request's prefill if the hardware reached its peaks: gemm, weights, attention, prefix.
 
     Args:
         pool: hardware that prefills.
@@ -45,21 +44,30 @@ def prefill_terms(
         kv_format: format of the cache.
         new_tokens: tokens computed, per request.
         prefix_tokens: tokens before them whose cache is there already.
-        vintage: software vintage.
     """
-    rules, work = physics(vintage, pool.name), work_of(card, weight_precision)
+    work = work_of(card, weight_precision)
     new = np.asarray(new_tokens, dtype=float)
     prefix = np.asarray(prefix_tokens, dtype=float)
     body = (work.experts, work.ffn, work.attention)
     gemm = sum(part.flops_per_token / peak_flops(pool, part.encoding) for part in body)
-    body_bytes = work.weight_bytes - work.embedding_bytes - work.head.stored_bytes
+    body_bytes = sum(part.stored_bytes for part in body)
     hbm = pool.hbm_bytes_per_s_per_gpu
     flops = np.asarray(card.prefill_attention_flops(new, prefix), dtype=float)
     return {
-        "gemm": new * gemm / rules.prefill_efficiency,
-        "weights": new * body_bytes / (premise("prefill_chunk_tokens") * hbm * rules.weight_efficiency),
-        "attention": flops / (attention_peak_flops(pool, kv_format) * rules.prefill_attention_efficiency),
-        "prefix": np.asarray(card.stored_bytes(prefix, kv_format), dtype=float) / (hbm * rules.kv_efficiency),
+        "gemm": new * gemm,
+        "weights": new * body_bytes / (premise("prefill_chunk_tokens") * hbm),
+        "attention": flops / attention_peak_flops(pool, kv_format),
+        "prefix": np.asarray(card.stored_bytes(prefix, kv_format), dtype=float) / hbm,
+    }
+
+
+def prefill_terms(peak: dict[str, np.ndarray], rules: Physics) -> dict[str, np.ndarray]:
+    """GPU-seconds of each term at the efficiencies that were fitted."""
+    return {
+        "gemm": peak["gemm"] / rules.prefill_efficiency,
+        "weights": peak["weights"] / rules.weight_efficiency,
+        "attention": peak["attention"] / rules.prefill_attention_efficiency,
+        "prefix": peak["prefix"] / rules.kv_efficiency,
     }
 
 
@@ -84,6 +92,7 @@ def prefill_wall_s(
     """
     work, rules = work_of(card, weight_precision), physics(vintage, pool.name)
     gpus = prefill_group_gpus(pool, work)
-    service = gpu_seconds / gpus + work.layers * layer_latency_s(pool, rules, np.asarray(float(gpus)))
+    group = Layout(np.array(float(gpus)), np.array(False), np.array(False))
+    service = gpu_seconds / gpus + work.layers * layer_latency_s(pool, rules, work, group)
     load = premise("prefill_utilisation")
     return premise("prefill_start_s") + service * (1.0 + load / (2.0 * (1.0 - load)))

@@ -2,21 +2,22 @@
 
 A replica of g GPUs decodes B streams; with k drafted tokens it verifies T = B (1 + k) tokens a step.
 
-    step = max(weights, gemm) + max(kv, attention) + network + latency
+    step = weights + gemm + kv + attention + network + latency
 
 | term | formula |
 |---|---|
-| weights | (experts hit x bytes / g + dense bytes / d + k draft layers' share) / (HBM rate x weight efficiency) |
+| weights | (expert bytes of the busiest GPU + dense bytes / d + k draft layers' share) / (HBM rate x weight efficiency) |
 | gemm | 2 x parameters per token x T / (g x peak x gemm efficiency), each part at its own peak |
 | kv | bytes loaded per stream x B / s / (HBM rate x kv efficiency) |
 | attention | score and value FLOPs per token x T / (g x peak x attention efficiency) |
-| network | bytes exchanged per layer x layers / (link rate x network efficiency) |
-| latency | layers x (l0 + l1 log2 g + l2 outside the scale-up domain) |
+| network | bytes sent per GPU in all layers / (link rate x its efficiency), the slower of scale-up and scale-out |
+| latency | layers x (l0 + l1 for latent caches + l2 log2 g + l3 outside the scale-up domain) x FP8 factor |
 
 d is g under tensor parallelism and 1 under attention data parallelism (dense weights replicated); s is the number of
 GPUs that share one stream's cache: min(g, KV heads) under tensor parallelism (a latent cache is read whole by each
 GPU), g of B streams under data parallelism. Each drafted token costs one more layer's latency and dense weights
-and one more read of the head. Weights and arithmetic overlap, as do cache reads and attention arithmetic.
+and one more read of the head. Terms are added: on measured runs no overlap of reads and
+arithmetic fitted better than a full or a partial one.
 """
 
 from __future__ import annotations
@@ -43,11 +44,13 @@ class Layout:
 
     Attributes:
         gpus: GPUs per replica.
-        data_parallel: attention data parallel with experts spread over all GPUs; else tensor parallel.
+        data_parallel: attention data parallel; else tensor parallel.
+        expert_parallel: whole experts on each GPU; else each expert sliced over all GPUs.
     """
 
     gpus: np.ndarray
     data_parallel: np.ndarray
+    expert_parallel: np.ndarray
 
     def names(self) -> list[str]:
         """``TP8`` or ``DP-EP16`` for each layout."""
@@ -59,7 +62,7 @@ class Layout:
     def expand(self, axes: int) -> Layout:
         """The same layouts with ``axes`` axes of length 1 behind."""
         shape = self.gpus.shape + (1,) * axes
-        return Layout(self.gpus.reshape(shape), self.data_parallel.reshape(shape))
+        return Layout(*(each.reshape(shape) for each in (self.gpus, self.data_parallel, self.expert_parallel)))
 
 
 def cache_shares(work: Work, layout: Layout) -> np.ndarray:
@@ -100,12 +103,14 @@ def decode_terms(
     draft = streams.draft
     tokens = batch * (1.0 + draft)
     hbm = pool.hbm_bytes_per_s_per_gpu
-    hit = work.expected_experts(tokens) / max(work.expert_count, 1)
     extra_layers = 1.0 + draft / work.layers
     dense = (work.ffn.stored_bytes + work.attention.stored_bytes) * extra_layers + work.head.stored_bytes * (
         1.0 + draft
     )
-    read = work.experts.stored_bytes * hit * extra_layers / gpus + dense / np.where(spread, 1.0, gpus)
+    experts = work.experts.stored_bytes * expert_share_read(work, layout, tokens) * extra_layers
+    if peak_flops(pool, work.experts.encoding) <= pool.bf16_flops_per_gpu and "16" not in work.experts.encoding:
+        experts = experts / physics.widening_efficiency
+    read = experts + dense / np.where(spread, 1.0, gpus)
     gemm = sum(part.flops_per_token / peak_flops(pool, part.encoding) for part in (work.experts, *work.dense))
     return {
         "weights": read / (hbm * physics.weight_efficiency),
@@ -115,35 +120,66 @@ def decode_terms(
         * tokens
         / gpus
         / (attention_peak_flops(pool, streams.kv_format) * physics.attention_efficiency),
-        "network": network_bytes(work, layout, tokens) * extra_layers / link_bytes_per_s(pool, physics, gpus),
-        "latency": (work.layers + draft) * layer_latency_s(pool, physics, gpus) + 0.0 * tokens,
+        "network": network_seconds(pool, physics, work, layout, tokens) * extra_layers,
+        "latency": (work.layers + draft) * layer_latency_s(pool, physics, work, layout) + 0.0 * tokens,
     }
 
 
 def step_seconds(terms: dict[str, np.ndarray]) -> np.ndarray:
-    """Seconds of a step from its terms; ``lpx`` is there for paired hardware only."""
-    weights = np.maximum(terms["weights"], terms["gemm"])
-    cache = np.maximum(terms["kv"], terms["attention"])
-    return weights + cache + terms["network"] + terms["latency"] + terms.get("lpx", 0.0)
+    """Seconds of a step: the sum of its terms."""
+    return sum(terms.values(), np.zeros(()))
 
 
-def network_bytes(work: Work, layout: Layout, tokens: np.ndarray) -> np.ndarray:
-    """Bytes that one GPU sends in a step: two ring all-reduces per layer, or dispatch and combine of experts."""
-    gpus = layout.gpus
-    others = (gpus - 1.0) / gpus
-    reduce = work.layers * 2.0 * 2.0 * tokens * work.hidden * _TENSOR_BYTES * others
-    exchange = work.moe_layers * tokens / gpus * np.minimum(work.top_k, gpus) * work.hidden * _DISPATCH_BYTES * others
-    return np.where(layout.data_parallel, exchange, reduce)
+def network_seconds(pool: Sku, physics: Physics, work: Work, layout: Layout, tokens: np.ndarray) -> np.ndarray:
+    """Seconds that the slower of scale-up and scale-out needs for the exchange of all layers.
+
+    Tensor parallelism: two ring all-reduces of T activations per layer. Attention data parallelism: each token goes
+    once to every other GPU that holds one of its k experts (dispatch, combine), and once to every other server.
+    """
+    gpus, domain = layout.gpus, float(pool.scale_up_domain_gpus)
+    servers = np.maximum(gpus / domain, 1.0)
+    inside = np.minimum(gpus, domain)
+    activations = tokens * work.hidden
+    reduced = 2.0 * 2.0 * work.layers * activations * _TENSOR_BYTES
+    sent = work.moe_layers * activations / gpus * _DISPATCH_BYTES
+    up = np.where(
+        layout.data_parallel,
+        sent * _others_reached(gpus, work.top_k) / physics.exchange_efficiency,
+        reduced * (inside - 1.0) / inside / physics.reduce_efficiency,
+    )
+    out = np.where(
+        layout.data_parallel,
+        sent * _others_reached(servers, work.top_k),
+        reduced * (servers - 1.0) / servers / inside,
+    )
+    scale_out = pool.scale_out_bytes_per_s_per_gpu * physics.scale_out_efficiency
+    return np.maximum(up / pool.scale_up_bytes_per_s_per_gpu, out / scale_out if np.any(servers > 1) else 0.0)
 
 
-def link_bytes_per_s(pool: Sku, physics: Physics, gpus: np.ndarray) -> np.ndarray:
-    """One-way bytes/s per GPU that a replica's exchange reaches: scale-up inside the domain, else scale-out."""
-    inside = gpus <= pool.scale_up_domain_gpus
-    link = np.where(inside, pool.scale_up_bytes_per_s_per_gpu, pool.scale_out_bytes_per_s_per_gpu)
-    return link * physics.network_efficiency
+def _others_reached(places: np.ndarray, picks: int) -> np.ndarray:
+    """Expected number of other places that ``picks`` even choices among ``places`` reach."""
+    return (places - 1.0) * (1.0 - (1.0 - 1.0 / places) ** picks)
 
 
-def layer_latency_s(pool: Sku, physics: Physics, gpus: np.ndarray) -> np.ndarray:
+def layer_latency_s(pool: Sku, physics: Physics, work: Work, layout: Layout) -> np.ndarray:
     """Seconds per layer that no bandwidth or arithmetic explains: launches, synchronisation, hops."""
-    outside = np.where(gpus > pool.scale_up_domain_gpus, physics.layer_latency_off_domain_s, 0.0)
-    return physics.layer_latency_s + physics.layer_latency_per_doubling_s * np.log2(gpus) + outside
+    own = physics.layer_latency_s + (physics.latent_latency_s if work.kv_shards == 1 else 0.0)
+    doubling = np.where(layout.data_parallel, physics.spread_latency_s, physics.tensor_latency_s)
+    outside = np.where(layout.gpus > pool.scale_up_domain_gpus, physics.off_domain_latency_s, 0.0)
+    slower = physics.fp8_latency_factor if work.ffn.encoding.startswith("fp8") else 1.0
+    return (own + doubling * np.log2(layout.gpus) + outside) * slower
+
+
+def expert_share_read(work: Work, layout: Layout, tokens: np.ndarray) -> np.ndarray:
+    """Share of all expert bytes that the busiest GPU of a replica reads in a step.
+
+    Sliced experts load every GPU alike: the share p of experts hit, over g GPUs. Whole experts on each GPU do not:
+    the most loaded of g GPUs with n = E/g experts reads about ``n p + sqrt(2 ln g n p (1 - p))`` of them, at most n.
+    """
+    if not work.expert_count:
+        return np.zeros(np.broadcast(tokens, layout.gpus).shape)
+    hit = work.expected_experts(tokens) / work.expert_count
+    held = work.expert_count / layout.gpus
+    spread = np.sqrt(2.0 * np.log(layout.gpus) * held * hit * (1.0 - hit))
+    busiest = np.minimum(held * hit + np.where(layout.expert_parallel, spread, 0.0), held)
+    return busiest / work.expert_count

@@ -1,0 +1,140 @@
+"""What the physics says about measured runs, at the batch that was running.
+
+The running streams of a row come from its measured throughput and speed (Little's law), so measured information
+stands on both sides: this tests the law of a step, not throughput. :mod:`procure.performance.frontier` predicts
+throughput without any measured batch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+import numpy as np
+import pandas as pd
+
+from procure.catalogue import Catalogue, Sku
+from procure.performance.physics import LATENCIES, Physics, Software, fitted, premises, software
+from procure.performance.prefill import prefill_at_peak, prefill_terms
+from procure.performance.step import Layout, Streams, decode_terms, step_seconds
+from procure.performance.work import Work, work_of
+from procure.sizing import Card
+
+LENGTH_DRAWN = 0.9
+"""Lengths of InferenceX are drawn evenly from 80 to 100% of the nominal ones."""
+_KEYS = ["sku", "card", "weight_precision", "kv_format"]
+
+
+@lru_cache(maxsize=1)
+def catalogue() -> Catalogue:
+    """The packaged catalogue."""
+    return Catalogue.read()
+
+
+def months_after(dates: pd.Series, reference: str) -> np.ndarray:
+    """Months from a reference month to dates such as ``2026-03-18``, ``2025-12`` or ``2025`` (taken as its middle)."""
+    text = dates.astype(str)
+    year = text.str[:4].astype(float)
+    month = pd.to_numeric(text.str[5:7], errors="coerce").fillna(6.5)
+    start = float(reference[:4]) * 12 + float(reference[5:7])
+    return (year * 12 + month - start).to_numpy(dtype=float)
+
+
+@dataclass(frozen=True)
+class _Group:
+    """Rows of one hardware, card and formats, with everything that does not depend on fitted numbers."""
+
+    at: np.ndarray
+    pool: Sku
+    work: Work
+    layout: Layout
+    streams: Streams
+    batch: np.ndarray
+    allowed: np.ndarray
+    mixed: np.ndarray
+    prefill: dict[str, np.ndarray]
+
+
+class Runs:
+    """Measured decode and aggregated runs, ready to be predicted many times."""
+
+    def __init__(self, seen: pd.DataFrame) -> None:
+        """Take rows of :func:`procure.performance.observations.observe` that have a layout."""
+        self.seen = seen
+        self.months = months_after(seen["date"], fitted()["software"]["reference_month"])
+        self.frameworks = seen["framework"].str.removeprefix("dynamo-").to_numpy()
+        order = pd.Series(np.arange(len(seen)), index=seen.index)
+        self.groups = [_group(rows, order[rows.index].to_numpy(), *key) for key, rows in seen.groupby(_KEYS)]
+
+    def tps_user(self, rules: Physics, softwares: Callable[[str], Software], latency_per_month: float) -> np.ndarray:
+        """TPS/User of each row.
+
+        Args:
+            rules: fitted parameters of the reference software and month.
+            softwares: factors by framework.
+            latency_per_month: factor on latencies for each month that software is newer.
+        """
+        kinds = {name: softwares(name) for name in set(self.frameworks)}
+        latency = np.array([kinds[name].latency for name in self.frameworks]) * latency_per_month**self.months
+        acceptance = np.array([kinds[name].acceptance for name in self.frameworks])
+        mixing = np.array([kinds[name].mixing for name in self.frameworks])
+        result = np.full(len(self.seen), np.nan)
+        for group in self.groups:
+            late = latency[group.at][:, None]
+            own = {name: getattr(rules, name) * late for name in LATENCIES}
+            adapted = replace(rules, acceptance=acceptance[group.at][:, None], **own)
+            result[group.at] = 1.0 / _token_s(group, adapted, mixing[group.at])
+        return result
+
+
+def predict_runs(seen: pd.DataFrame, rules: Physics) -> np.ndarray:
+    """TPS/User of observed runs at the shipped software factors."""
+    return Runs(seen).tps_user(rules, software, float(fitted()["software"]["latency_per_month"]))
+
+
+def _group(rows: pd.DataFrame, at: np.ndarray, sku: str, card_name: str, precision: str, kv: str) -> _Group:
+    pool, card = catalogue().sku(sku), Card.load(card_name)
+    given = rows["isl"].to_numpy(dtype=float) * LENGTH_DRAWN
+    written = rows["osl"].to_numpy(dtype=float) * LENGTH_DRAWN
+    context = (given + written / 2)[:, None]
+    lengths = np.array([0.0, *premises()["layouts"]["draft_lengths"]])
+    gpus = rows["gpus_per_replica"].to_numpy(dtype=float)
+    batch = rows["streams"].to_numpy(dtype=float)
+    aggregated = rows["aggregated"].to_numpy(dtype=bool)
+    peak = prefill_at_peak(
+        pool,
+        card,
+        weight_precision=precision,
+        kv_format=kv,
+        new_tokens=given,
+        prefix_tokens=np.zeros_like(given),
+    )
+    loaded = np.asarray(card.loaded_bytes(context, kv), dtype=float)
+    return _Group(
+        at=at,
+        pool=pool,
+        work=work_of(card, precision),
+        layout=Layout(
+            gpus[:, None],
+            rows["data_parallel"].to_numpy(dtype=bool)[:, None],
+            rows["expert_parallel"].to_numpy(dtype=bool)[:, None],
+        ),
+        streams=Streams(kv, lengths, loaded, np.asarray(card.decode_attention_flops(context), dtype=float)),
+        batch=batch[:, None],
+        allowed=np.where(rows["speculation"].to_numpy(dtype=bool)[:, None], lengths > 0, lengths == 0),
+        mixed=np.where(aggregated, batch / written / gpus, 0.0),
+        prefill=peak,
+    )
+
+
+def _token_s(group: _Group, rules: Physics, mixing: np.ndarray) -> np.ndarray:
+    """Seconds per output token: the step at the best draft length, and prefill where it shares the GPUs.
+
+    An aggregated replica prefills isl / osl tokens for every token that it writes.
+    """
+    terms = decode_terms(group.pool, rules, group.work, group.layout, group.streams, group.batch)
+    each = step_seconds(terms) / rules.tokens_per_step(group.streams.draft)
+    fastest = np.where(group.allowed, each, np.inf).min(axis=1)
+    prefill_s = np.sum(list(prefill_terms(group.prefill, rules).values()), axis=0)
+    return fastest + group.mixed * prefill_s * mixing
