@@ -114,7 +114,7 @@ class Case:
         catalogue, wrong = _catalogue(tables)
         faults = faults + wrong
         settings, settings_used, wrong = build(given, catalogue)
-        faults += wrong
+        faults += wrong + checks.may_buy(settings, catalogue)
         found, cards = checks.references(checks.Names(tables, catalogue, folder))
         faults += found + checks.duplicates(tables)
         if faults or settings is None:

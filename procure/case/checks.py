@@ -91,6 +91,17 @@ def _card(names: Names, file: str, line: int, row: dict[str, Cell], cards: dict[
     return []
 
 
+def may_buy(settings: Settings | None, catalogue: Catalogue) -> list[Fault]:
+    """SKUs that the settings name and the catalogue does not know under that name."""
+    known = sorted(catalogue.skus)
+    names = [] if settings is None else settings.may_buy
+    return [
+        Fault(FILE, 0, "may_buy", name, "SKUs of the catalogue by their own names.", nearest(name, known))
+        for name in names
+        if name not in known
+    ]
+
+
 def duplicates(tables: Tables) -> list[Fault]:
     """Rows that repeat the key of an earlier row."""
     faults: list[Fault] = []
@@ -123,7 +134,10 @@ def agreement(tables: Tables, settings: Settings, catalogue: Catalogue, cards: M
 
 
 def _horizon(settings: Settings, catalogue: Catalogue, first: Quarter) -> list[Fault]:
-    sold = [sku for sku in catalogue.skus.values() if not sku.last_order or Quarter(sku.last_order) >= first]
+    named = [catalogue.sku(name) for name in settings.may_buy]
+    sold = [sku for sku in named if not sku.last_order or Quarter(sku.last_order) >= first]
+    if not sold:
+        return []
     slowest = max(sold, key=lambda sku: sku.lead_quarters)
     needed = math.ceil(slowest.lead_quarters) + 2
     if settings.lookahead_quarters >= needed:

@@ -246,7 +246,7 @@ ORDERS = Table(
         _SKU,
         _COUNT,
         Column("delivery", "quarter", "Quarter of delivery, inside the horizon."),
-        _number("price_usd_per_unit", "USD", "Agreed price; attach and installation are paid on top at delivery."),
+        _number("price_usd_per_unit", "USD", "Agreed price, attach and installation included."),
         _optional(
             _number("paid_share", "fraction", "Share of the price already paid.", maximum=1.0),
             "the class's milestone at order",

@@ -42,6 +42,7 @@ class Settings(BaseModel):
     growth_route: Literal["first_prompt", "turns", "cap"] = Field(
         description="How sequences grow: longer first prompts, more turns, or a higher context cap."
     )
+    may_buy: list[str] = Field(description="SKUs that may be ordered; all others only stand if they exist already.")
     availability: float = Field(gt=0, le=1, description="Share of installed units in working order.")
     spare_share: float = Field(ge=0, lt=1, description="Share of working units held in reserve.")
     utilisation_cap: float = Field(gt=0, le=1, description="Busy share of serving units at the peak.")
@@ -118,5 +119,7 @@ def _show(value: object) -> str:
 
 
 def _typed(key: str, value: float | str) -> object:
-    """A premise as the setting's own type: whole numbers where the setting is a count."""
+    """A premise as the setting's own type: whole numbers where it is a count, names apart where it is a list."""
+    if Settings.model_fields[key].annotation == list[str]:
+        return str(value).split()
     return int(value) if Settings.model_fields[key].annotation is int and not isinstance(value, str) else value

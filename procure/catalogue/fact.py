@@ -16,8 +16,8 @@ KINDS = ("measured", "user", "published", "press", "analyst", "physics", "vendor
 COLUMNS = ("sku", "attribute", "value", "unit", "low", "high", "kind", "source", "source_date", "note")
 """Columns of every table in ``data/hardware``; the premises use ``group`` and ``name`` for the first two."""
 
-TEXT_UNITS = ("text", "quarter", "flag text")
-"""Units whose values are words, not numbers."""
+TEXT_UNITS = ("text", "quarter", "names")
+"""Units whose values are words, not numbers; names are separated by blanks."""
 
 
 @dataclass(frozen=True)

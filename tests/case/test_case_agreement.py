@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.case.test_read import faults_of, one_fault
+from tests.case.test_case_read import faults_of, one_fault
 
 WRONG = {
     "a quarter is missing": ({"forecast.csv": [("2027Q3,talk,12\n", "")]}, "forecast.csv", "2027Q3"),

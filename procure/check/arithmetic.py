@@ -1,0 +1,280 @@
+"""Necessary conditions for a plan that meets every promise, each said in the planner's words.
+
+None of them is sufficient: they leave out sites, stores and money where that keeps them simple, always in the case's
+favour. What fails here cannot be mended by a solver.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+if TYPE_CHECKING:
+    from procure.case import Case
+    from procure.instance import Instance
+
+COLUMNS = ("finding", "quarter", "item", "value", "limit", "unit", "holds", "detail")
+
+
+def check_case(case: Case, instance: Instance | None = None) -> pd.DataFrame:
+    """What simple arithmetic says about a case: one row per finding and item, ``holds`` False where it fails.
+
+    Args:
+        case: a case that has passed validation.
+        instance: its instance, built here when left out.
+    """
+    if instance is None:
+        from procure.instance.build import build
+
+        instance = build(case)
+    supply = Supply(case, instance)
+    rows = [*_arrivals(supply), *_room(supply), *_servable(supply), *_carried(supply), *_power(supply)]
+    return pd.DataFrame(rows, columns=list(COLUMNS))
+
+
+def show(findings: pd.DataFrame) -> str:
+    """The findings as lines of text, those that fail marked."""
+    lines = []
+    for name, group in findings.groupby("finding", sort=False):
+        lines.append(f"{name}")
+        lines += [f"  {'ok  ' if row.holds else 'FAIL'} {row.detail}" for row in group.itertuples()]
+    failed = int((~findings["holds"].astype(bool)).sum())
+    lines.append(f"{len(findings)} findings, {failed} fail." if failed else f"{len(findings)} findings, all hold.")
+    return "\n".join(lines)
+
+
+@dataclass(frozen=True)
+class Supply:
+    """What stands, what is on the way and what could be ordered, by quarter."""
+
+    case: Case
+    instance: Instance
+
+    def table(self, name: str) -> Any:
+        """A table of the instance."""
+        return self.instance[name]
+
+    @cached_property
+    def quarters(self) -> list[str]:
+        """Names of the quarters."""
+        return [str(quarter) for quarter in self.case.quarters]
+
+    @cached_property
+    def firm(self) -> Any:
+        """Units of fleet and firm orders by quarter (rows) and SKU (columns), reserved ones taken off."""
+        steps = range(len(self.quarters))
+        fixed, held = self.table("fixed"), self.table("reserved")
+        names = list(self.table("skus")["sku"])
+        return pd.DataFrame(
+            {
+                sku: [
+                    float(fixed.loc[(fixed["sku"] == sku) & (fixed["vintage_t"] <= t), "count"].sum())
+                    - float(held.loc[(held["sku"] == sku) & (held["t"] == t), "count"].sum())
+                    for t in steps
+                ]
+                for sku in names
+            }
+        )
+
+    @cached_property
+    def arrival(self) -> dict[str, int]:
+        """First quarter in which an order placed inside the horizon can stand, for SKUs on sale."""
+        skus = self.table("skus")
+        return {
+            row.sku: int(row.first_order_t + row.lead_quarters)
+            for row in skus.itertuples()
+            if row.first_order_t <= row.last_order_t
+        }
+
+    @cached_property
+    def kind(self) -> dict[str, str]:
+        """Kind of every SKU."""
+        skus = self.table("skus")
+        return dict(zip(skus["sku"], skus["kind"], strict=True))
+
+    def can_stand(self, sku: str, t: int) -> bool:
+        """Whether any unit of a SKU can stand in a quarter."""
+        return float(self.firm[sku][t]) > 0 or self.arrival.get(sku, len(self.quarters)) <= t
+
+    def parts(self, deployment: str) -> list[str]:
+        """The SKUs that a deployment needs."""
+        pool, *partner = str(deployment).split("+")
+        return [pool, *(name for name in self.kind if partner and self.kind[name] == partner[0])]
+
+
+def _arrivals(supply: Supply) -> list[tuple[object, ...]]:
+    rows: list[tuple[object, ...]] = []
+    for row in supply.table("skus").itertuples():
+        if row.sku not in supply.arrival:
+            continue
+        t = supply.arrival[row.sku]
+        order, quarter = supply.quarters[int(row.first_order_t)], supply.quarters[t]
+        text = f"{row.sku}: ordered in {order}, it can stand in {quarter} ({row.lead_quarters:.0f} quarters)."
+        rows.append(("Orders that can arrive", quarter, row.sku, t, np.nan, "quarter", True, text))
+    return rows
+
+
+def _room(supply: Supply) -> list[tuple[object, ...]]:
+    """Fleet and firm orders against the limits of their sites."""
+    name = "Room for the fleet and firm orders"
+    fixed, use, limits = (supply.table(part) for part in ("fixed", "resource_use", "site_limits"))
+    each = fixed.merge(use, on=["site", "sku"], how="left")
+    rows: list[tuple[object, ...]] = []
+    for (site, resource), group in limits.groupby(["site", "resource"]):
+        units = each[(each["site"] == site) & (each["resource"] == resource)]
+        used = [float((units["count"] * units["per_unit"])[units["vintage_t"] <= t].sum()) for t in group["t"]]
+        over = np.array(used) - group["limit"].to_numpy()
+        worst = int(np.argmax(over))
+        t, limit = int(group["t"].iloc[worst]), float(group["limit"].iloc[worst])
+        holds = bool(over[worst] <= 1e-6)
+        text = f"{site}: {used[worst]:,.0f} of {limit:,.0f} {resource} in {supply.quarters[t]}."
+        if not holds:
+            text += " Retire units or raise the limit."
+        rows.append((name, supply.quarters[t], f"{site} {resource}", used[worst], limit, resource, holds, text))
+    return rows
+
+
+def _servable(supply: Supply) -> list[tuple[object, ...]]:
+    """Whether each workload has a pool that reaches its speed and can stand when it is asked for."""
+    name = "A pool for every workload"
+    rates = supply.table("rates")
+    asked = rates[rates["requests_per_s"] > 0][["t", "workload", "bucket"]]
+    serve = supply.table("serve")
+    ways = serve[["t", "workload", "bucket", "deployment"]].drop_duplicates()
+    standing = [
+        all(supply.can_stand(part, row.t) for part in supply.parts(row.deployment)) for row in ways.itertuples()
+    ]
+    found = asked.merge(ways[standing], on=["t", "workload", "bucket"], how="left")
+    rows: list[tuple[object, ...]] = []
+    for workload, group in found.groupby("workload"):
+        without = group[group["deployment"].isna()]
+        pools = sorted(group["deployment"].dropna().unique())
+        if without.empty:
+            text = f"{workload}: {', '.join(pools)}."
+        else:
+            first = supply.quarters[int(without["t"].min())]
+            reach = sorted(serve.loc[serve["workload"] == workload, "deployment"].unique())
+            why = (
+                f"only {', '.join(reach)} reach its speed and cannot stand by then"
+                if reach
+                else "none reaches its speed"
+            )
+            buckets = without.loc[without["t"] == without["t"].min(), "bucket"].nunique()
+            text = f"{workload}: no pool for {buckets} of its length buckets in {first}: {why}."
+        quarters = int(without["t"].nunique())
+        rows.append((name, "", workload, quarters, 0, "quarters without", without.empty, text))
+    return rows
+
+
+def _carried(supply: Supply) -> list[tuple[object, ...]]:
+    """Load of the fleet and firm orders in the quarters before any GPU order can arrive."""
+    name = "What stands or is on the way, before own orders arrive"
+    gpus = [sku for sku, kind in supply.kind.items() if kind == "gpu"]
+    first = min((supply.arrival[sku] for sku in gpus if sku in supply.arrival), default=len(supply.quarters))
+    rows: list[tuple[object, ...]] = []
+    for t in range(min(first, len(supply.quarters))):
+        kept, again = least_load(supply, t, reuse=True), least_load(supply, t, reuse=False)
+        holds = kept <= 1 + 1e-9
+        text = f"{supply.quarters[t]}: {_percent(kept)} of the usable GPUs if all caches are kept, "
+        text += f"{_percent(again)} if every prompt is computed again."
+        rows.append((name, supply.quarters[t], "GPUs", kept, 1.0, "share of usable GPUs", holds, text))
+    return rows
+
+
+def _percent(load: float) -> str:
+    return "more than all" if np.isinf(load) else f"{load:.0%}"
+
+
+def least_load(supply: Supply, t: int, *, reuse: bool) -> float:
+    """Least busy share of usable GPUs, the same on every pool, that serves all demand of a quarter; inf if none does.
+
+    A linear program over decode points and prefill options of the pools that stand. With ``reuse`` every return finds
+    its cache; stores, sites and LPX time are left out, all in the case's favour.
+    """
+    from scipy.optimize import linprog
+
+    skus = supply.table("skus").set_index("sku")
+    rates = supply.table("rates")
+    asked = rates[(rates["t"] == t) & (rates["requests_per_s"] > 0)].set_index(["workload", "bucket"])
+    if asked.empty:
+        return 0.0
+    share = supply.table("workloads").set_index("workload")["ttft_share"]
+    serve = supply.table("serve").query("t == @t")
+    serve = serve[[_stands(supply, row.deployment, t) for row in serve.itertuples()]]
+    serve = serve.sort_values("rack_s").drop_duplicates(["workload", "bucket", "deployment"])
+    prefill = supply.table("prefill").query("t == @t")
+    prefill = prefill[[supply.firm[sku][t] > 0 for sku in prefill["sku"]]]
+    if not reuse:
+        prefill = prefill[prefill["store"] == "recompute"]
+    best = prefill.sort_values("rack_s").assign(full=prefill["store"] == "recompute")
+    prefill = best.drop_duplicates(["workload", "bucket", "sku", "full"])
+    pools = sorted(set(serve["sku"]) | set(prefill["sku"]))
+    loads = list(asked.index)
+    column = len(serve) + len(prefill)  # the load itself
+    equal = np.zeros((2 * len(loads), column + 1))
+    upper: list[np.ndarray] = []
+    bound: list[float] = []
+    work = np.zeros((len(pools), column + 1))
+    late = {name: np.zeros(column + 1) for name in share.index}
+    reused = np.zeros((len(loads), column + 1))
+    for position, row in enumerate([*serve.itertuples(), *prefill.itertuples()]):
+        key = loads.index((row.workload, row.bucket))
+        rate = float(asked.loc[(row.workload, row.bucket), "requests_per_s"])
+        work[pools.index(row.sku), position] = rate * row.rack_s
+        if position < len(serve):
+            equal[key, position] = 1.0
+            continue
+        equal[len(loads) + key, position] = 1.0
+        if row.full and not row.meets_ttft:
+            late[row.workload][position] = rate
+        if not row.full:
+            reused[key, position] = 1.0
+    for index, sku in enumerate(pools):
+        work[index, column] = -float(skus.loc[sku, "usable_share"]) * supply.firm[sku][t]
+    for name, line in late.items():
+        upper.append(line)
+        total = float(asked.loc[[key for key in loads if key[0] == name], "requests_per_s"].sum())
+        bound.append((1.0 - float(share[name])) * total)
+    matrix = np.vstack([work, reused, *upper])
+    right = np.concatenate([np.zeros(len(pools)), asked["return_limit"].to_numpy(float), bound])
+    cost = np.append(np.zeros(column), 1.0)
+    answer = linprog(cost, A_ub=matrix, b_ub=right, A_eq=equal, b_eq=np.ones(2 * len(loads)), method="highs")
+    return float(answer.fun) if answer.status == 0 else float("inf")
+
+
+def _stands(supply: Supply, deployment: str, t: int) -> bool:
+    return all(supply.firm[part][t] > 0 for part in supply.parts(deployment))
+
+
+def _power(supply: Supply) -> list[tuple[object, ...]]:
+    """Least power for the demand, every request on the pool that draws least for it, against what sites can have."""
+    name = "Power for the demand on the most efficient pools"
+    use = supply.table("resource_use").query("resource == 'power_kw'").groupby("sku")["per_unit"].min()
+    usable = supply.table("skus").set_index("sku")["usable_share"]
+    rates = supply.table("rates")
+    serve, prefill = supply.table("serve"), supply.table("prefill")
+    lpx_kw = min((float(use[sku]) for sku, kind in supply.kind.items() if kind == "lpx" and sku in use), default=0.0)
+    kw_s = (serve["sku"].map(use) / serve["sku"].map(usable)) * serve["rack_s"] + lpx_kw * serve["lpx_rack_s"]
+    keys = ["t", "workload", "bucket"]
+    decode = serve.assign(kw_s=kw_s)[[*keys, "kw_s"]].groupby(keys)["kw_s"].min()
+    cost = (prefill["sku"].map(use) / prefill["sku"].map(usable)) * prefill["rack_s"]
+    fill = prefill.assign(kw_s=cost)[[*keys, "kw_s"]].groupby(keys)["kw_s"].min()
+    per_request = decode.add(fill, fill_value=0.0)
+    rate = rates.set_index(keys)["requests_per_s"]
+    needed = (per_request * rate).fillna(0.0).groupby(level="t").sum()
+    rows: list[tuple[object, ...]] = []
+    built = supply.table("site_limits").query("resource == 'power_kw'").groupby("t")["limit"].sum()
+    adds = supply.table("expansion_adds").query("resource == 'power_kw'")
+    steps = supply.table("expansions").merge(adds, on=["site", "expansion"])
+    for t, limit in built.items():
+        ready = steps[steps["lead_quarters"] <= t]
+        most = float(limit) + float((ready["adds"] * ready["max_count"]).sum())
+        value = float(needed.get(t, 0.0))
+        text = f"{supply.quarters[t]}: {value / 1e3:.1f} MW of {limit / 1e3:.1f} MW built"
+        text += f", {most / 1e3:.1f} MW with every expansion that can be ready." if most > limit else "."
+        rows.append((name, supply.quarters[t], "all sites", value, most, "kW", value <= most + 1e-6, text))
+    return rows

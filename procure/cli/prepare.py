@@ -1,0 +1,56 @@
+"""Verbs that prepare a case: ``new`` and ``check``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+PANEL = "Prepare"
+
+EXAMPLE = "agentic-2027"
+
+SHORT = 6
+"""Exit code: valid, but some promise cannot be kept."""
+
+
+def register(app: typer.Typer) -> None:
+    """Add the verbs of this group."""
+    app.command(rich_help_panel=PANEL)(new)
+    app.command(rich_help_panel=PANEL)(check)
+
+
+def new(
+    folder: Annotated[Path, typer.Argument(help="A folder that is new or empty.")],
+    example: Annotated[str, typer.Option("--from", help="Which packaged case to copy.")] = EXAMPLE,
+) -> None:
+    """Copy an example case to start from."""
+    from procure.case.example import copy_example
+
+    files = copy_example(example, folder)
+    typer.echo(f"{folder}: {', '.join(files)}")
+    typer.echo(f"Next: edit the tables (README.md tells the story), then `procure check {folder}`.")
+
+
+def check(
+    case: Annotated[Path, typer.Argument(help="A case folder.")],
+    as_json: Annotated[bool, typer.Option("--json", help="Findings as JSON on stdout.")] = False,
+) -> None:
+    """Validate a case and do its arithmetic before any solver runs.
+
+    Exit codes: 0 all findings hold, 2 the case is wrong, 6 some demand cannot be met whatever is bought.
+    """
+    from procure.case import Case
+    from procure.check import check_case, show
+
+    read = Case.read(case)
+    findings = check_case(read)
+    if as_json:
+        typer.echo(findings.to_json(orient="records", indent=2))
+    else:
+        typer.echo(f"{read.name}: {read.quarters[0]} to {read.quarters[-1]}, input {read.input_hash[:12]}")
+        typer.echo(f"{len(read.defaults_used)} values come from packaged defaults; the plan lists them.")
+        typer.echo(show(findings))
+    if not findings["holds"].all():
+        raise typer.Exit(SHORT)
