@@ -10,7 +10,7 @@ import pandas as pd
 from procure.performance.decode import Deployment, Lengths, solve
 from procure.performance.layouts import usable_hbm_bytes
 from procure.performance.physics import fitted, physics, premises, vintage_date
-from procure.performance.prefill import prefill_group_gpus, prefill_terms, prefill_wall_s
+from procure.performance.prefill import prefill_at_peak, prefill_group_gpus, prefill_terms, prefill_wall_s
 from procure.performance.work import work_of
 
 if TYPE_CHECKING:
