@@ -72,8 +72,8 @@ def charts(plan: Plan) -> dict[str, tuple[str, str, Callable[[], Figure]]]:
     if len(tables["cash"]):
         made["money"] = (
             "Money by line",
-            "Cash in the quarter it moves, not discounted; income is below zero. The last bar is the residual value at the "
-            "end of the horizon. Dots: net of the quarter.",
+            "Cash in the quarter it moves, not discounted; income is below zero. The last bar is the residual value "
+            "at the end of the horizon. Dots: net of the quarter.",
             lambda: money(tables["cash"], Timeline.of(plan, end=True)),
         )
     if len(tables["kv_placement"]):
@@ -142,7 +142,7 @@ def money(cash: pd.DataFrame, timeline: Timeline) -> Figure:
     handles = _bars(panel, series)
     panel.plot(range(len(net)), net, "o", color="black", markersize=4)
     panel.axhline(0, color="black", linewidth=0.8)
-    _dress(panel, timeline, "", "M USD per quarter")
+    _dress(panel, timeline, "", "M USD per quarter", last="end")
     dot = Line2D([], [], color="black", marker="o", linestyle="", markersize=4, label="net")
     _legend(figure, [*handles, dot, _later_patch()])
     return figure
@@ -210,7 +210,7 @@ def _bars(panel: Axes, series: dict[str, list[float]], colours: list[str] | None
     return handles
 
 
-def _dress(panel: Axes, timeline: Timeline, title: str, unit: str) -> None:
+def _dress(panel: Axes, timeline: Timeline, title: str, unit: str, last: str = "") -> None:
     """Title, unit, quarter names (years under first quarters) and the shade over look-ahead quarters."""
     quarters = timeline.quarters
     panel.set_title(title)
@@ -219,6 +219,7 @@ def _dress(panel: Axes, timeline: Timeline, title: str, unit: str) -> None:
     step = max(1, math.ceil(len(quarters) / 16))
     places = list(range(0, len(quarters), step))
     labels = [q[4:] + (f"\n{q[:4]}" if i == 0 or q.endswith("Q1") else "") for i, q in enumerate(quarters)]
+    labels[-1] = last or labels[-1]
     panel.set_xticks(places, [labels[i] for i in places], fontsize=7)
     panel.tick_params(axis="x", length=0)
     for i, quarter in enumerate(quarters):
@@ -234,6 +235,7 @@ def _legend(figure: Figure, handles: list[Any]) -> None:
     figure.legend(handles=handles, loc="outside upper center", ncols=min(len(handles), 6), frameon=False, fontsize=8)
 
 
-def _short(name: str, longest: int = 40) -> str:
-    """A name that fits above a panel; the tables hold it in full."""
-    return name if len(name) <= longest else name[: longest - 1] + "…"
+def _short(name: str, longest: int = 28) -> str:
+    """A name that fits above a panel, its middle left out where it is long; the tables hold it in full."""
+    half = (longest - 1) // 2
+    return name if len(name) <= longest else f"{name[:half]}…{name[-half:]}"

@@ -23,6 +23,25 @@ KINDS = {
 """How sure a premise is, from its kind."""
 
 
+OUTSIDE = ("power", "liquid cooling", "positions", "area", "ports", "pods", "budget", "supply")
+"""Families of limits that the site, the budget or a supplier sets; the others follow from what was bought."""
+LARGE_UNITS = {"B": (1e12, "TB"), "B/s": (1e9, "GB/s"), "B/day": (1e12, "TB/day")}
+"""Base units of the plan's limits with the unit that people read, and its size."""
+
+
+def plan_name(plan: Plan) -> str:
+    """Name of the case that the plan answers."""
+    return str(plan.summary.get("case", ""))
+
+
+def readable(limits: pd.DataFrame) -> pd.DataFrame:
+    """A plan's limits with bytes in TB, GB/s and TB/day."""
+    scale = limits["unit"].map(lambda unit: LARGE_UNITS.get(str(unit), (1.0, ""))[0]).astype(float)
+    unit = limits["unit"].map(lambda unit: LARGE_UNITS.get(str(unit), (1.0, str(unit)))[1])
+    amounts = {column: limits[column] / scale for column in ("used", "limit", "slack")}
+    return limits.assign(unit=unit, **amounts)
+
+
 def usd(amount: float) -> str:
     """An amount with three or four figures: 1.234 B USD, 45.6 M USD."""
     size = abs(amount)
@@ -100,16 +119,30 @@ def holds(value: Any) -> bool:
     return str(value).lower() in ("true", "1", "1.0")
 
 
-def binding_sentences(plan: Plan) -> list[str]:
-    """One sentence for every limit that binds: which, where, when, and how much it is."""
-    sentences = []
-    rows = binding_rows(plan.tables["limits"])
+def binding_sentences(plan: Plan) -> tuple[list[str], list[str]]:
+    """One sentence for every limit that binds: which, where, when, how much it is.
+
+    First those that the site, the budget or a supplier sets, then those that follow from what was bought.
+    """
+    outside: list[str] = []
+    inside: list[str] = []
+    rows = binding_rows(readable(plan.tables["limits"]))
     for (family, site, item), found in rows.groupby(["family", "site", "item"], dropna=False, sort=True):
         low, high, unit = float(found["limit"].min()), float(found["limit"].max()), str(found["unit"].iloc[0])
-        amount = f"{low:,.4g}" if low == high else f"{low:,.4g} to {high:,.4g}"
+        amount = figure(low) if low == high else f"{figure(low)} to {figure(high)}"
         where = " ".join(str(part) for part in (family, f"at {site}" if str(site) else "", item) if str(part))
-        sentences.append(f"{where}: full in {quarter_ranges(found['quarter'])} ({amount} {unit}).")
-    return sentences
+        sentence = f"{where}: full in {quarter_ranges(found['quarter'])} ({amount} {unit})."
+        (outside if family in OUTSIDE else inside).append(sentence)
+    return outside, inside
+
+
+def figure(number: float) -> str:
+    """A number with thousands separators and up to six figures, never in powers of ten below a quadrillion."""
+    if abs(number) >= 1e15:
+        return f"{number:.6g}"
+    if float(number).is_integer() or abs(number) >= 1e5:
+        return f"{number:,.0f}"
+    return f"{number:,.6g}"
 
 
 def causes(plan: Plan) -> list[tuple[str, str, float, str]]:

@@ -22,6 +22,7 @@ from procure.report.sheets.premises import premises_sheet
 from procure.report.sheets.purchases import purchases_sheet
 from procure.report.sheets.service import service_sheet
 from procure.report.styles import properties
+from procure.report.words import plan_name
 
 LONGEST_TEXT = 32_767
 """Characters that a cell of an .xlsx file can hold."""
@@ -56,9 +57,7 @@ def write_workbook(plan: Plan, path: str | Path) -> Path:
     Raises:
         InputError: the plan's tables contradict each other or lack the discount rate.
     """
-    return write_sheets(
-        build(plan), Path(path), _created(plan), f"Purchase plan {plan.summary.get('name', '')}".strip()
-    )
+    return write_sheets(build(plan), Path(path), _created(plan), f"Purchase plan {plan_name(plan)}".strip())
 
 
 def write_sheets(sheets: list[Sheet], path: Path, created: datetime, title: str) -> Path:

@@ -104,9 +104,9 @@ def make_plan(rename: Callable[[str], str] = lambda name: name, price_factor: fl
                    for t, q in enumerate(QUARTERS)]  # fmt: skip
     limit_rows += [("ports", q, "osl", "", 3.0, float("inf"), float("inf"), "ports", False) for q in QUARTERS]
     made["limits"] = frame("limits", limit_rows)
-    made |= _service(quarter)
+    made |= _service(quarter, 0.05 if summary.get("status") == "short" else 0.0)
     made["premises"] = frame("premises", [
-        ("discount_rate_per_year", RATE, "per year", 0.08, 0.12, "assumption", "treasury", "2026-11", ""),
+        ("case/discount_rate_per_year", RATE, "per year", 0.08, 0.12, "assumption", "treasury", "2026-11", ""),
         ("vr-nvl72 price_usd", 7e6, "USD", 6e6, 8e6, "analyst", "an analyst's note", "2026-09", "level of 2026Q4"),
         ("kv_format", "fp8", "", None, None, "user", "case", "", ""),
     ])  # fmt: skip
@@ -117,17 +117,17 @@ def make_plan(rename: Callable[[str], str] = lambda name: name, price_factor: fl
         for column in set(table.columns) & {"site", "sku", "workload", "deployment", "item"}:
             table[column] = [rename(str(v)) for v in table[column]]
     objective = float(made["costs"]["npv_usd"].sum())
-    facts = {"name": rename("by-hand"), "status": "optimal", "objective_usd": objective, "bound_usd": objective * 0.997,
-             "gap": 0.003, "shortfall": 0.0, "input_hash": "abc123",
+    facts = {"case": rename("by-hand"), "status": "optimal", "objective_usd": objective, "bound_usd": objective * 0.997,
+             "gap": 0.003, "shortfall": {"share": 0.0}, "input_hash": "abc123",
              "versions": {"procure": "0.1.0", "highspy": "1.16.0"},
              "seconds": {"solve": 12.0}, "evidence": {"money": {"analyst": 0.7, "assumption": 0.3}}}  # fmt: skip
     return Plan({**facts, **summary}, made)
 
 
-def _service(quarter: dict[int, str]) -> dict[str, pd.DataFrame]:
+def _service(quarter: dict[int, str], unserved: float) -> dict[str, pd.DataFrame]:
     sla, serving, prefill, kv, demand = [], [], [], [], []
     for t, q in quarter.items():
-        for workload, base, short in (("chat", 100.0, 0.0), ("agentic coding", 20.0, 0.05 if t == 3 else 0.0)):
+        for workload, base, short in (("chat", 100.0, 0.0), ("agentic coding", 20.0, unserved if t == 3 else 0.0)):
             rate = base * 1.05**t
             served = rate * (1 - short)
             sla.append(

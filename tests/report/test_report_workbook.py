@@ -144,13 +144,15 @@ def test_a_contradiction_between_tables_fails_a_check(plan: Plan, tmp_path: Path
 def test_a_plan_without_its_discount_rate_is_refused(plan: Plan) -> None:
     premises = plan.tables["premises"]
     with pytest.raises(InputError, match="discount_rate_per_year"):
-        build(Plan(plan.summary, {**plan.tables, "premises": premises[premises["name"] != "discount_rate_per_year"]}))
+        build(
+            Plan(plan.summary, {**plan.tables, "premises": premises[premises["name"] != "case/discount_rate_per_year"]})
+        )
 
 
 def test_a_rate_that_the_cash_was_not_discounted_with_is_refused(plan: Plan) -> None:
     premises = plan.tables["premises"].copy()
-    premises.loc[premises["name"] == "discount_rate_per_year", "value"] = 0.05
-    with pytest.raises(InputError, match="discount_rate_per_year = 0.05"):
+    premises.loc[premises["name"] == "case/discount_rate_per_year", "value"] = 0.05
+    with pytest.raises(InputError, match=r"discount_rate_per_year = 0\.05"):
         build(Plan(plan.summary, {**plan.tables, "premises": premises}))
 
 

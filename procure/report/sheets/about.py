@@ -8,7 +8,7 @@ from typing import Any
 from procure.plan import Plan
 from procure.report.cells import Cell, Sheet
 from procure.report.layout import Timeline
-from procure.report.words import evidence_lines, status_sentence
+from procure.report.words import evidence_lines, plan_name, status_sentence
 
 _SHEETS = (
     ("Purchases", "what to order, when it is paid, unit prices"),
@@ -47,7 +47,7 @@ def about_sheet(plan: Plan, timeline: Timeline) -> About:
     summary = plan.summary
     sheet = Sheet("About")
     sheet.widths = {0: 30, 1: 26, 2: 12, 3: 70}
-    sheet.put(0, 0, f"Purchase plan {summary.get('name', '')}".strip(), "title")
+    sheet.put(0, 0, f"Purchase plan {plan_name(plan)}".strip(), "title")
     sheet.put(1, 0, status_sentence(plan), "note")
     row = _Rows(sheet)
     row.heading("Run")

@@ -16,9 +16,11 @@ from procure.report.sheets.purchases import ORDER_LINES, Purchases
 from procure.report.sheets.service import Service
 from procure.report.words import holds
 
-RELATIVE_TOLERANCE = 1e-6
-"""Share by which two numbers that should be equal may differ; an input of the sheet."""
-_FIRST = 8
+MONEY_TOLERANCE = 1e-6
+"""Share by which two amounts that should be equal may differ; an input of the sheet."""
+USE_TOLERANCE = 1e-5
+"""Share by which uses and assignments may differ: ten times what the solver may leave; an input of the sheet."""
+_FIRST = 9
 
 
 @dataclass(frozen=True)
@@ -37,7 +39,9 @@ class _List:
     """The rows of the sheet as they are added."""
 
     def __init__(self, sheet: Sheet, tolerance: Cell) -> None:
-        self.sheet, self.tolerance, self.row = sheet, tolerance.fixed, _FIRST
+        self.sheet, self.row = sheet, _FIRST
+        self.tolerance = tolerance.fixed
+        """What the next checks allow."""
 
     def compare(self, name: str, left: Any, right: Any, unit: str) -> None:
         """Both numbers equal within the tolerance times the larger of them (at least 1)."""
@@ -78,19 +82,21 @@ def checks_sheet(plan: Plan, parts: Parts, others: list[Sheet]) -> tuple[Sheet, 
     sheet.put(1, 0, "The workbook against the solver's own figures. After a change of an input some fail: the counts "
               "were not re-optimised, so the plan may no longer be best or feasible.", "note")  # fmt: skip
     sheet.widths = dict(enumerate((52, 20, 20, 16, 16, 44, 12)))
-    sheet.put(4, 0, "Relative tolerance")
-    tolerance = sheet.put(4, 1, RELATIVE_TOLERANCE, "input:tiny")
+    sheet.put(4, 0, "Relative tolerance of money and counts")
+    money_tolerance = sheet.put(4, 1, MONEY_TOLERANCE, "input:tiny")
+    sheet.put(5, 0, "Relative tolerance of uses and service")
+    use_tolerance = sheet.put(5, 1, USE_TOLERANCE, "input:tiny")
     for column, title in enumerate(("Check", "Workbook", "Solver or limit", "Difference", "Allowed", "Unit or detail",
                                     "Verdict")):  # fmt: skip
         sheet.put(_FIRST - 1, column, title, "header")
     sheet.freeze = (_FIRST, 1)
-    rows = _List(sheet, tolerance)
+    rows = _List(sheet, money_tolerance)
     _money(rows, plan, parts)
     _units(rows, parts)
+    rows.tolerance = use_tolerance.fixed
     for family, block in parts.limits.worst_use.items():
         rows.at_most(f"limit {family}: largest use", largest(block), 1.0, "share of the limit")
-    rows.compare("requests prefilled = requests decoded", total(*_sums(parts.service.prefilled)),
-                 total(*_sums(parts.service.decoded)), "requests/s, summed over quarters")  # fmt: skip
+    _service(rows, parts.service)
     for other in others:
         last = max(row for row, _ in other.cells)
         width = max(column for _, column in other.cells)
@@ -100,15 +106,20 @@ def checks_sheet(plan: Plan, parts: Parts, others: list[Sheet]) -> tuple[Sheet, 
         rows.stated(f"plan: {check.check}", holds(check.holds), str(check.detail))
     verdicts = sheet.block(_FIRST, 6, rows.row - 1, 6)
     count = sumproduct(exact(verdicts, "PASS") * 1)
-    sheet.put(5, 0, "Checks that fail")
-    failed = sheet.put(5, 1, (rows.row - _FIRST) - count, "calc:count")
+    sheet.put(6, 0, "Checks that fail")
+    failed = sheet.put(6, 1, (rows.row - _FIRST) - count, "calc:count")
     sheet.put(2, 0, "All checks")
     overall = sheet.put(2, 1, either(failed.equals(0), "PASS", "FAIL"), "verdict")
     return sheet, overall
 
 
-def _sums(rows: dict[str, Any]) -> list[Any]:
-    return [row.over_time for row in rows.values()] or [0.0]
+def _service(rows: _List, service: Service) -> None:
+    for name, served in service.served.items():
+        decoded, prefilled = (
+            total(table[name].over_time) if name in table else 0.0 for table in (service.decoded, service.prefilled)
+        )
+        rows.compare(f"decoded = served, {name}", decoded, total(served.over_time), "requests/s, sum of quarters")
+        rows.compare(f"prefilled = decoded, {name}", prefilled, decoded, "requests/s, sum of quarters")
 
 
 def _money(rows: _List, plan: Plan, parts: Parts) -> None:

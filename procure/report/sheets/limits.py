@@ -8,7 +8,7 @@ from typing import Any
 from procure.plan import Plan
 from procure.report.cells import Block, Expr, either, largest, smallest
 from procure.report.layout import Timeline, TimeSheet, over_time
-from procure.report.words import holds
+from procure.report.words import holds, readable
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ def limits_sheet(plan: Plan, timeline: Timeline) -> Limits:
     """Used (solver output) against limit (input); slack and use are formulas."""
     book = TimeSheet("Limits", "Limits", "Use against every limit, in the limit's own unit. "
                      "Use is solver output; slack = limit - use. A use of 100% binds.", timeline)  # fmt: skip
-    table = plan.tables["limits"].assign(binding=lambda t: t["binding"].map(holds))
+    table = readable(plan.tables["limits"]).assign(binding=lambda t: t["binding"].map(holds))
     keys = ["family", "site", "item", "unit"]
     used, limit = (over_time(table, keys, column, timeline, empty=None) for column in ("used", "limit"))
     binding = table.groupby([table[k].astype(str) for k in keys])["binding"].sum().to_dict()

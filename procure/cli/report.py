@@ -1,0 +1,30 @@
+"""The verb that writes a stored result's workbook, page and pictures again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+PANEL = "Report"
+
+
+def register(app: typer.Typer) -> None:
+    """Add the verbs of this group."""
+    app.command(rich_help_panel=PANEL)(report)
+
+
+def report(
+    result: Annotated[Path, typer.Argument(help="Result folder, as written by `procure solve`.")],
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="Folder for the files; the result folder if left out.")
+    ] = None,
+    pictures: Annotated[bool, typer.Option("--pictures", help="Also write the charts as PNG.")] = False,
+) -> None:
+    """Write the workbook and page of a stored result again, without solving."""
+    from procure.plan import Plan
+    from procure.report import write_reports
+
+    for path in write_reports(Plan.read(result), out or result, pictures=pictures):
+        typer.echo(path)

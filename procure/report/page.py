@@ -1,0 +1,165 @@
+"""The page: one HTML file with everything in it, for reading and printing; no script, nothing fetched."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
+from markupsafe import Markup
+from matplotlib.figure import Figure
+
+from procure.plan import Plan, Status
+from procure.report import words
+from procure.report.charts import charts, style
+from procure.report.layout import Timeline
+from procure.report.sheets.premises import as_number
+
+
+@dataclass(frozen=True)
+class Chart:
+    """A drawn chart with its words."""
+
+    name: str
+    title: str
+    caption: str
+    svg: Markup
+
+
+def write_page(plan: Plan, path: str | Path) -> Path:
+    """Write a plan as one self-contained HTML page; the same plan gives the same bytes."""
+    path = Path(path)
+    path.write_text(render(plan), encoding="utf-8")
+    return path
+
+
+def render(plan: Plan) -> str:
+    """The page's HTML; every text of the plan is escaped."""
+    environment = Environment(
+        loader=PackageLoader("procure.report", "templates"),
+        autoescape=select_autoescape(default=True),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["share"] = words.share
+    outside, inside = words.binding_sentences(plan)
+    return environment.get_template("plan.html.j2").render(
+        plan=plan,
+        name=words.plan_name(plan),
+        headline=headline(plan),
+        status=words.status_sentence(plan),
+        good=plan.status is Status.OPTIMAL,
+        facts=facts(plan),
+        orders=orders(plan),
+        foreseen=foreseen(plan),
+        charts=drawn(plan),
+        binding=outside,
+        inner=inside,
+        causes=words.causes(plan),
+        costs=costs(plan),
+        premises=premises(plan),
+        kinds=kinds(plan),
+        evidence=words.evidence_lines(plan.summary),
+        checks=[(str(c.check), words.holds(c.holds), str(c.detail)) for c in plan.tables["checks"].itertuples()],
+    )
+
+
+def headline(plan: Plan) -> str:
+    """What to buy in the planned quarters, in one sentence."""
+    bought = plan.purchases.groupby("sku")["count"].sum()
+    if bought.empty:
+        return "Order nothing in the planned quarters."
+    parts = [f"{int(count):,} {sku}" for sku, count in bought.sort_values(ascending=False).items()]
+    listed = parts[0] if len(parts) == 1 else ", ".join(parts[:-1]) + " and " + parts[-1]
+    quarters = words.quarter_ranges(plan.purchases["quarter"])
+    return f"Order {listed}; orders fall in {quarters}."
+
+
+def facts(plan: Plan) -> list[tuple[str, str]]:
+    """The few figures that a reader wants first."""
+    planned = words.planned_quarters(plan)
+    later = sorted(Timeline.of(plan).later)
+    cash = plan.tables["cash"]
+    paid = cash[(cash["line"].isin(("hardware", "attach", "installation"))) & (cash["span"] == "planned")][
+        "cash_usd"
+    ].sum()
+    found = [
+        ("Net present cost", words.usd(plan.objective_usd)),
+        ("Paid for orders in planned quarters", words.usd(float(paid))),
+        ("Peak requests not served", words.share(words.short_share(plan))),
+        ("Planned", words.quarter_ranges(planned)),
+        ("Look-ahead", words.quarter_ranges(later) or "none"),
+    ]
+    if plan.summary.get("gap") is not None:
+        found.insert(1, ("Proven within", f"{plan.summary['gap']:.2%}"))
+    return found
+
+
+def orders(plan: Plan) -> list[dict[str, Any]]:
+    """The recommended orders, quarter by quarter, with each quarter's sum."""
+    bought = plan.purchases.sort_values(["quarter", "site", "sku"])
+    return [
+        {"quarter": quarter, "rows": rows.to_dict("records"), "capex_usd": float(rows["capex_usd"].sum())}
+        for quarter, rows in bought.groupby("quarter", sort=True)
+    ]
+
+
+def foreseen(plan: Plan) -> list[dict[str, Any]]:
+    """Orders of look-ahead quarters, which are not recommended yet."""
+    table = plan.tables["purchases"]
+    later = table[table["span"] == "lookahead"].sort_values(["quarter", "site", "sku"])
+    return [{str(key): value for key, value in row.items()} for row in later.to_dict("records")]
+
+
+def costs(plan: Plan) -> tuple[list[tuple[str, float, float, float]], tuple[float, float, float]]:
+    """Net present cost by line: planned, look-ahead, both; and the sums. Lines of 0 are left out."""
+    table = plan.tables["costs"].pivot_table(index="line", columns="span", values="npv_usd", aggfunc="sum", sort=False)
+    table = table.reindex(columns=["planned", "lookahead"]).fillna(0.0)
+    rows = [(str(line), float(a), float(b), float(a + b)) for line, a, b in table.itertuples() if a or b]
+    planned, later = sum(row[1] for row in rows), sum(row[2] for row in rows)
+    return rows, (planned, later, planned + later)
+
+
+def premises(plan: Plan) -> list[dict[str, Any]]:
+    """The premises as texts, by name."""
+    rows = plan.tables["premises"].sort_values("name", kind="stable").to_dict("records")
+    return [{str(k): figure(v) for k, v in row.items()} for row in rows]
+
+
+def kinds(plan: Plan) -> list[tuple[str, int, str]]:
+    """How many premises there are of each kind, and what the kind means."""
+    found = Counter(plan.tables["premises"]["kind"].astype(str))
+    return [(kind, number, words.KINDS.get(kind, "")) for kind, number in found.most_common()]
+
+
+def figure(value: Any) -> str:
+    """A premise's value as text; a missing one is empty."""
+    number = as_number(value)
+    if number is None:
+        return ""
+    return number if isinstance(number, str) else words.figure(number)
+
+
+def drawn(plan: Plan) -> list[Chart]:
+    """Every chart as inline SVG."""
+    with style():
+        return [
+            Chart(name, title, caption, _svg(name, draw())) for name, (title, caption, draw) in charts(plan).items()
+        ]
+
+
+def _svg(name: str, drawing: Figure) -> Markup:
+    """A figure as an SVG element whose ids cannot meet those of another chart of the page."""
+    buffer = io.StringIO()
+    drawing.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
+    text = buffer.getvalue()
+    text = text[text.index("<svg") :]
+    text = re.sub(r' id="([^"]+)"', rf' id="{name}-\1"', text)
+    text = re.sub(r"url\(#([^)]+)\)", rf"url(#{name}-\1)", text)
+    text = re.sub(r'href="#([^"]+)"', rf'href="#{name}-\1"', text)
+    return Markup(re.sub(r'<svg [^>]*?width="[^"]*"', lambda m: m[0].rsplit(" width", 1)[0], text, count=1))

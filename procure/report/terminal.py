@@ -1,0 +1,47 @@
+"""The plan on a terminal: what to order, what it costs, what binds."""
+
+from __future__ import annotations
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from procure.plan import Plan, Status
+from procure.report import words
+
+_COLOURS = {Status.OPTIMAL: "green", Status.SHORT: "yellow", Status.LIMIT: "yellow", Status.UNVERIFIED: "red"}
+
+
+def print_plan(plan: Plan, console: Console) -> None:
+    """Print the recommended orders, limits that bind, shortfall by cause, failed checks and, last, status and cost."""
+    table = Table(title=f"Purchase plan {escape(words.plan_name(plan))}".strip(), title_justify="left")
+    for column in ("Order in", "Site", "SKU"):
+        table.add_column(column)
+    table.add_column("Units", justify="right")
+    table.add_column("Delivered")
+    table.add_column("Capex, M USD", justify="right")
+    columns = ["quarter", "site", "sku", "count", "delivery_quarter", "capex_usd"]
+    for quarter, site, sku, count, delivery, capex in plan.purchases[columns].itertuples(index=False):
+        table.add_row(
+            str(quarter), escape(str(site)), escape(str(sku)), f"{count:,.0f}", str(delivery), f"{capex / 1e6:,.1f}"
+        )
+    if table.row_count:
+        console.print(table)
+    else:
+        console.print("Order nothing in the planned quarters.")
+    outside, inside = words.binding_sentences(plan)
+    for sentence in outside:
+        console.print(f"[bold]full[/bold]   {escape(sentence)}", highlight=False)
+    if inside:
+        console.print(f"[bold]full[/bold]   of what was bought: {words.count_of(len(inside), 'limit')} (see the page)")
+    for workload, quarters, lost, cause in words.causes(plan):
+        why = f" ({cause})" if cause else ""
+        text = f"{workload}: {words.share(lost)} of the peak requests in {quarters}{why}"
+        console.print(f"[bold]short[/bold]  {escape(text)}", highlight=False)
+    for check in plan.tables["checks"].itertuples():
+        if not words.holds(check.holds):
+            console.print(f"[bold red]fails[/bold red]  {escape(f'{check.check}: {check.detail}')}", highlight=False)
+    colour = _COLOURS[plan.status]
+    cost = words.usd(plan.objective_usd)
+    console.print(f"[{colour}]{plan.status}[/{colour}]: net present cost {cost}. {escape(words.status_sentence(plan))}",
+                  highlight=False)  # fmt: skip
