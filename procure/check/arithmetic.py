@@ -179,14 +179,13 @@ def _carried(supply: Supply) -> list[tuple[object, ...]]:
     for t in range(min(first, len(supply.quarters))):
         kept, again = least_load(supply, t, reuse=True), least_load(supply, t, reuse=False)
         holds = kept <= 1 + 1e-9
-        text = f"{supply.quarters[t]}: {_percent(kept)} of the usable GPUs if all caches are kept, "
-        text += f"{_percent(again)} if every prompt is computed again."
+        text = f"{supply.quarters[t]}: {_load(kept)} if all caches are kept; {_load(again)} if every prompt is computed again."
         rows.append((name, supply.quarters[t], "GPUs", kept, 1.0, "share of usable GPUs", holds, text))
     return rows
 
 
-def _percent(load: float) -> str:
-    return "more than all" if np.isinf(load) else f"{load:.0%}"
+def _load(load: float) -> str:
+    return "no mix of pools meets TTFT" if np.isinf(load) else f"{load:.0%} of the usable GPUs busy"
 
 
 def least_load(supply: Supply, t: int, *, reuse: bool) -> float:
