@@ -1,7 +1,7 @@
 """Archetype cards: an LLM that is not released yet, as layer families with their counts or ratio.
 
-A card file names ``[[attention]]`` blocks (family, its dimensions, and ``count`` or ``ratio``), ``num_layers`` where ratios are
-used, and a ``[feed_forward]`` block.
+A card file names ``[[attention]]`` blocks (family, its dimensions, and ``count`` or ``ratio``), ``num_layers``
+where ratios are used, and a ``[feed_forward]`` block.
 """
 
 from __future__ import annotations
@@ -31,7 +31,10 @@ FAMILIES: dict[str, type[Attention]] = {
     "msa": MemorySparse,
     "none": type(None),  # type: ignore[dict-item]
 }
-"""Families that an ``[[attention]]`` block may name; MHA, MQA, MFA, windows and chunks are ``gqa``, DSA is ``mla`` with ``index``."""
+"""Families that an ``[[attention]]`` block may name.
+
+MHA, MQA, MFA, windows and chunks are ``gqa``; DSA is ``mla`` with an ``index`` table.
+"""
 
 _FEED_FORWARD = (
     "dense_layers",
@@ -127,7 +130,7 @@ def _value(value: Any, field: Field[Any], where: str, file: str, faults: list[Fa
 
 
 def _feed_forward(card: Mapping[str, Any], layers: int, file: str, faults: list[Fault]) -> FeedForward:
-    """``dense_layers`` of ``dense_width``, ``moe_layers`` of ``experts`` with ``top_k`` used; widths are intermediate sizes."""
+    """``dense_layers`` of ``dense_width``, ``moe_layers`` of ``experts`` with ``top_k`` used (widths: intermediate)."""
     block, hidden = card.get("feed_forward", {}), card.get("hidden_size")
     for name, value in block.items():
         if name not in _FEED_FORWARD:

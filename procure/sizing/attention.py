@@ -87,6 +87,11 @@ class Attention(ABC):
         return ()
 
     @property
+    def label(self) -> str:
+        """Usual name of the layer's attention."""
+        return self.family.upper()
+
+    @property
     def shardable_heads(self) -> int | None:
         """KV heads that tensor parallelism can split; None where the layer keeps no KV heads."""
         return None

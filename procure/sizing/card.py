@@ -173,7 +173,7 @@ class Card:
 
     @property
     def kv_heads_shardable(self) -> int:
-        """KV heads that tensor parallelism can split (least of all layers); 1 for MLA and MQA: replicated on every rank."""
+        """KV heads that tensor parallelism can split (least of all layers); 1 for MLA and MQA: replicated."""
         heads = [layer.shardable_heads for layer in self.attention if layer is not None and layer.shardable_heads]
         return min(heads, default=1)
 
@@ -181,6 +181,12 @@ class Card:
     def families(self) -> dict[str, int]:
         """Layers by attention family, in order of first appearance."""
         return dict(Counter(layer.family for layer in self.attention if layer is not None))
+
+    @property
+    def description(self) -> str:
+        """Layers by attention, such as ``45 GDN + 15 GQA``."""
+        labels = Counter(layer.label for layer in self.attention if layer is not None)
+        return " + ".join(f"{count} {label}" for label, count in labels.items())
 
     def speculating(self, tokens: int = 1, draft_layers: int | None = None) -> Card:
         """The card with its draft layers' caches and the convolution columns of ``tokens`` proposed tokens.
@@ -210,7 +216,7 @@ class Card:
         return self._evaluate("held", tokens, kv_format, convention)
 
     def loaded_bytes(self, tokens: Lengths, kv_format: Format, convention: str | Convention = "formula") -> Bytes:
-        """Bytes that one decode step of one sequence of that length moves: entries read, states read and written back."""
+        """Bytes that one decode step of one sequence moves: entries read, states read and written back."""
         return self._evaluate("read", tokens, kv_format, convention)
 
     def transferred_bytes(
@@ -234,16 +240,18 @@ class Card:
         return _plain(np.maximum(whole - saved, 0)) if np.any(cached_tokens) else whole
 
     def state_bytes(self, kv_format: Format, convention: str | Convention = "formula") -> int:
-        """Bytes of fixed state that a sequence holds whatever its length (recurrent and convolution states, compressor rings)."""
+        """Bytes that a sequence holds whatever its length: recurrent and convolution states, compressor rings."""
         split = self.components(0, kv_format, convention)
         return int(sum(split.get(name, 0) for name in STATE_COMPONENTS))
 
     def bytes_per_token(self, tokens: Lengths, kv_format: Format, convention: str | Convention = "formula") -> Any:
-        """Bytes that one more token adds at that length, averaged over the longest compression block (1 token for most cards)."""
+        """Bytes that one more token adds at that length, averaged over the longest compression block."""
         block = max((getattr(layer, "ratio", 1) or 1 for layer in self.attention if layer is not None), default=1)
         length = np.asarray(tokens)
-        ahead = self.stored_bytes(length + block, kv_format, convention)
-        return _plain((ahead - self.stored_bytes(length, kv_format, convention)) / block)
+        more = self.stored_bytes(length + block, kv_format, convention) - self.stored_bytes(
+            length, kv_format, convention
+        )
+        return _plain(more / block if block > 1 else more)
 
     def components(
         self, tokens: Lengths, kv_format: Format, convention: str | Convention = "formula", quantity: str = "stored"
@@ -297,7 +305,7 @@ class Card:
         return _plain(total)
 
     def prefill_attention_flops(self, new_tokens: Lengths, prefix_tokens: Lengths = 0) -> Any:
-        """FLOP of the attention core of all layers for a causal prefill of ``new_tokens`` after a cached prefix, float64.
+        """FLOP of the attention core of all layers for a causal prefill after a cached prefix, float64.
 
         Raises:
             InputError: the config lacks the head dimensions that an expanded MLA prefill needs.

@@ -19,7 +19,8 @@ from procure.sizing.reader import read_attention, read_drafts
 
 CARD_KEYS = frozenset(
     """
-    name source kind note published native_precision max_context_tokens params supplement config base attention num_layers feed_forward
+    name source kind note published native_precision max_context_tokens params supplement config base attention
+    num_layers feed_forward
     """.split()  # noqa: SIM905
 )
 """Keys of a card file; with ``base``, every other key is a changed config field."""

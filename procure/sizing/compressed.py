@@ -89,14 +89,15 @@ class Compressed(Attention):
         return rings + steps
 
     def _tail(self) -> tuple[Part, ...]:
-        """transformers: tokens of the open block, and half-width rows of the block before where entries overlap."""
-        name, bf16 = "compressor_state", encodings()["bf16"]
+        """transformers: tokens of the open block; where entries overlap, half of the block before, its gates in fp32."""
+        name, bf16, fp32 = "compressor_state", encodings()["bf16"], encodings()["fp32"]
         waiting, before = Pending(self.ratio), Entries(self.ratio, 1)
         parts: tuple[Part, ...] = ()
         for dim in (dim for dim in (self.dim, self.index_dim) if dim):
             parts += (Part(name, "compressor", 2 * self._overlap * dim, 1, waiting, waiting, bf16),)
             if self._overlap == 2:
-                parts += (Part(name, "compressor", 2 * dim, self.ratio, before, before, bf16),)
+                parts += (Part(name, "compressor", dim, self.ratio, before, before, bf16),)
+                parts += (Part(name, "compressor", dim, self.ratio, before, before, fp32),)
         return parts
 
     def decode_work(self) -> Work:
@@ -120,6 +121,11 @@ class Compressed(Attention):
             index = self.query_rank * self.index_heads * self.index_dim + hidden * self.index_heads
             index += 2 * self._overlap * hidden * self.index_dim
         return query + hidden * self.dim + output + compressor + index
+
+    @property
+    def label(self) -> str:
+        """CSA, HCA or a window alone."""
+        return f"SWA {self.window}" if self.ratio == 0 else "CSA" if self.index_dim else "HCA"
 
     @property
     def shardable_heads(self) -> int:
@@ -168,6 +174,11 @@ class BlockSparse(Attention):
         kv = hidden * self.kv_heads * (self.k_dim + self.v_dim)
         index = hidden * self.index_dim * (self.index_heads + 1)
         return hidden * self.query_heads * self.k_dim + kv + self.query_heads * self.v_dim * hidden + index
+
+    @property
+    def label(self) -> str:
+        """Block-sparse GQA."""
+        return "block-sparse GQA"
 
     @property
     def shardable_heads(self) -> int:

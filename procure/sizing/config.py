@@ -1,4 +1,4 @@
-"""A released ``config.json`` as something to ask: which fields were read, which were missing, which were not understood."""
+"""A released ``config.json`` to ask: which fields were read, which are missing, which are not understood."""
 
 from __future__ import annotations
 
@@ -17,17 +17,21 @@ _TOUCHES_CACHE = re.compile(
 
 HARMLESS = frozenset(
     """
-    attention_bias attention_dropout attention_probs_dropout_prob attn_pdrop attention_value_scale attention_softmax_in_fp32
-    attn_implementation _attn_implementation add_swa_attention_sink_bias add_full_attention_sink_bias add_cross_attention
-    cross_attention_hidden_size pruned_heads use_bidirectional_attention attn_logit_softcapping attention_multiplier
-    swa_num_attention_heads swa_rope_theta indexer_rope_interleave group_norm_size attention_k_eq_v mamba_hidden_act
-    mamba_proj_bias mamba_conv_bias use_mamba_kernels use_mambapy use_conv_bias chunk_size chunk_size_feed_forward scale_attention_softmax_in_fp32
-    compress_rope_theta rope_head_dim qk_head_dim linear_silu linear_rope attention_type encoder_no_repeat_ngram_size
-    prefix_lm_head rotary_kv layernorm_full_attention_alpha layernorm_full_attention_beta layernorm_linear_attention_alpha
-    layernorm_linear_attention_beta output_attentions scale_attn_weights attention_function lm_head_bias mamba_ssm_dtype use_qk_norm_per_head
-    norm_head partial_rotary_factor num_attention_heads lm_head bias_lm_head apply_residual_connection_post_layernorm mlp_linear_bias
-    num_key_value_heads head_dim full_attention_interval query_pre_attn_scalar rotary_dim use_mla mla_use_nope
-    hidden_act rope_interleave use_attention_bias fuse_attention_qkv attn_temperature_tuning num_logits_to_keep
+    attention_bias attention_dropout attention_probs_dropout_prob attn_pdrop attention_value_scale
+    attention_softmax_in_fp32 attn_implementation _attn_implementation add_swa_attention_sink_bias
+    add_full_attention_sink_bias add_cross_attention cross_attention_hidden_size pruned_heads
+    use_bidirectional_attention attn_logit_softcapping attention_multiplier swa_num_attention_heads
+    swa_rope_theta indexer_rope_interleave group_norm_size attention_k_eq_v mamba_hidden_act mamba_proj_bias
+    mamba_conv_bias use_mamba_kernels use_mambapy use_conv_bias chunk_size chunk_size_feed_forward
+    scale_attention_softmax_in_fp32 compress_rope_theta rope_head_dim qk_head_dim linear_silu linear_rope
+    attention_type encoder_no_repeat_ngram_size prefix_lm_head rotary_kv layernorm_full_attention_alpha
+    layernorm_full_attention_beta layernorm_linear_attention_alpha layernorm_linear_attention_beta
+    output_attentions scale_attn_weights attention_function lm_head_bias mamba_ssm_dtype use_qk_norm_per_head
+    norm_head partial_rotary_factor num_attention_heads lm_head bias_lm_head
+    apply_residual_connection_post_layernorm mlp_linear_bias num_key_value_heads head_dim
+    full_attention_interval query_pre_attn_scalar rotary_dim use_mla mla_use_nope hidden_act rope_interleave
+    parallel_attn attn_scale full_attn_alpha_factor full_attn_beta_factor linear_attn_alpha_factor
+    linear_attn_beta_factor use_attention_bias fuse_attention_qkv attn_temperature_tuning num_logits_to_keep
     """.split()  # noqa: SIM905
 )
 """Fields whose names look like cache layout and that change no byte of it."""

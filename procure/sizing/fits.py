@@ -65,9 +65,9 @@ def most_sequences(
 def state_below_share_tokens(
     card: Card, kv_format: Format, rule: str | Convention = "formula", share: float = 0.1
 ) -> int | None:
-    """S*: the shortest length at which the fixed state is under ``share`` of the stored bytes; None where that never happens.
+    """S*: the shortest length at which the fixed state is under ``share`` of the stored bytes.
 
-    0 for a card without state.
+    0 for a card without state, None for one whose state always weighs more.
     """
     state = card.state_bytes(kv_format, rule)
     if state == 0:

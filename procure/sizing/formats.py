@@ -1,8 +1,8 @@
 """Number formats of caches, states and weights, as data: bits per element and scale bytes per group.
 
 The tables are ``data/kv_formats/*.csv``. A *format* names an encoding for each role (``k``, ``v``, ``latent``,
-``rope``, ``index_key``, ``compressed``, and for states ``state``, ``conv``, ``compressor``); a *convention* says what an engine keeps
-beside the papers' formula (state dtypes, convolution columns, window rows, compressor buffers).
+``rope``, ``index_key``, ``compressed``, and for states ``state``, ``conv``, ``compressor``); a *convention* says
+what an engine keeps beside the papers' formula (state dtypes, convolution columns, window rows, compressor buffers).
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Encoding:
 
 @dataclass(frozen=True)
 class KvFormat:
-    """An encoding for each role of a cache; states follow the convention unless ``state``, ``conv`` or ``compressor`` is named."""
+    """An encoding for each role of a cache; states follow the convention unless their role is named."""
 
     name: str
     encodings: tuple[tuple[str, Encoding], ...]

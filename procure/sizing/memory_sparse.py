@@ -1,11 +1,12 @@
 """Memory sparse attention (MSA, arXiv 2603.23516): a compressed document memory beside the LLM.
 
-Documents are encoded once; keys, values and routing keys of ``chunk_tokens`` tokens are averaged to one. Routing keys stay in HBM
-(sharded over GPUs), the averaged keys and values wait in host memory and are fetched for the documents that were chosen.
+Documents are encoded once; keys, values and routing keys of ``chunk_tokens`` tokens are averaged to one. Routing
+keys stay in HBM (sharded over GPUs), averaged keys and values wait in host memory until a document is chosen.
 Only the upper layers route; lower layers keep nothing of the documents once they are encoded.
 
-Public: the placement, the pooling, that only upper layers route, and the claim of 100M tokens on two 80 GB GPUs (paper and its
-repository). Not found in a source that was re-read: the chunk length and the number of routed layers of the released LLM, so both must be given.
+Public: the placement, the pooling, that only upper layers route, and the claim of 100M tokens on two 80 GB GPUs
+(paper and its repository). Not found in a source that was re-read: the chunk length and the number of routed
+layers of the released LLM, so both must be given.
 """
 
 from __future__ import annotations
@@ -22,8 +23,9 @@ from procure.sizing.formats import Convention
 class MemorySparse(Attention):
     """One routed layer's document memory for S tokens of documents: ``floor(S / P)`` entries of each kind.
 
-    Stored in HBM: ``floor(S/P) g_r d_r b``; in host memory: ``floor(S/P) g (d_k + d_v) b``. Loaded per step: every routing key, and
-    the content of ``top_k_chunks`` chunks. The conversation's own tokens are the LLM's ordinary cache and not counted here.
+    Stored in HBM: ``floor(S/P) g_r d_r b``; in host memory: ``floor(S/P) g (d_k + d_v) b``. Loaded per step: every
+    routing key, and the content of ``top_k_chunks`` chunks. The conversation's own tokens are the LLM's ordinary
+    cache and not counted here.
 
     Attributes:
         query_heads: query heads.

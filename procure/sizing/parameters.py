@@ -18,7 +18,7 @@ class Params:
 
     Attributes:
         total: all of them.
-        active: what one token computes with: attention, dense and shared FFN, top-k experts, head (not the embedding table).
+        active: what one token computes with: attention, shared FFN, top-k experts, head (not the input table).
         attention: projections, convolutions and indexers of all layers.
         shared_ffn: dense FFN layers, shared experts and routers.
         experts: all routed experts of all layers.
@@ -108,7 +108,7 @@ def _shared_width(config: Config, width: int) -> int:
 
 
 def _ffn_positions(config: Config, attention: tuple[Attention | None, ...]) -> set[int]:
-    """Positions with a feed-forward block: every layer, or the positions without attention in Mamba hybrids by pattern."""
+    """Positions with a feed-forward block: every layer, or those without attention where a pattern lists them."""
     if config.get("hybrid_override_pattern") or config.get("layers_block_type"):
         return {position for position, layer in enumerate(attention) if layer is None}
     return set(range(len(attention)))

@@ -1,6 +1,7 @@
 """Which kind of layer stands where: the many ways in which configs say so, brought to one list.
 
-Kinds: ``full``, ``window``, ``chunked``, ``blocks`` (block-sparse with an index), ``linear`` (GDN, KDA or lightning), ``mamba``, ``none`` (MLP or MoE position).
+Kinds: ``full``, ``window``, ``chunked``, ``blocks`` (block-sparse with an index), ``linear`` (GDN, KDA or lightning),
+``mamba``, ``none`` (MLP or MoE position).
 """
 
 from __future__ import annotations
@@ -35,18 +36,27 @@ _LETTERS = {"*": "full", "M": "mamba", "E": "none", "-": "none"}
 def layer_kinds(config: Config, model_type: str) -> list[str]:
     """The kind of every layer, in order.
 
-    Faults are remembered in ``config``: a list of another length than ``num_hidden_layers``, or an unknown kind.
+    Faults are remembered in ``config``: a list of another length than ``num_hidden_layers``, an unknown kind, or two
+    fields that describe the layers differently.
     """
-    for way in _WAYS:
-        kinds = way(config, model_type)
-        if kinds is not None:
-            count = config.optional("num_hidden_layers", "n_layer", "num_layers")
-            if count is not None and len(kinds) != count:
-                config.fault(
-                    "num_hidden_layers", count, f"The config's list describes {len(kinds)} layers; they must agree."
-                )
-            return kinds
-    return ["full"] * _layers(config)
+    told = {field: _settled(config, kinds) for field, way in _LISTS.items() if (kinds := way(config)) is not None}
+    if not told:
+        kinds = next((kinds for way in _RULES if (kinds := way(config, model_type)) is not None), None)
+        told = {"num_hidden_layers": ["full"] * _layers(config) if kinds is None else kinds}
+    first, kinds = next(iter(told.items()))
+    for field, other in told.items():
+        if other != kinds:
+            config.fault(field, "", f"It describes other layers than {first} does; they must agree.")
+    count = config.optional("num_hidden_layers", "n_layer", "num_layers")
+    if count is not None and len(kinds) != count:
+        config.fault("num_hidden_layers", count, f"{first} describes {len(kinds)} layers; they must agree.")
+    return kinds
+
+
+def _settled(config: Config, kinds: list[str]) -> list[str]:
+    """ "linear" also names Mamba layers in newer configs: the fields tell which they are."""
+    mamba = any(name in config.text for name in ("ssm_state_size", "mamba_num_heads", "mamba_d_state"))
+    return ["mamba" if kind == "linear" and mamba else kind for kind in kinds]
 
 
 def _layers(config: Config) -> int:
@@ -60,7 +70,7 @@ def _named(config: Config, field: str, names: Any) -> list[str]:
     return [_TYPE_NAMES.get(str(name), "full") for name in names]
 
 
-def _letters(config: Config, model_type: str) -> list[str] | None:
+def _letters(config: Config) -> list[str] | None:
     pattern = config.get("hybrid_override_pattern")
     if not pattern:
         return None
@@ -70,31 +80,31 @@ def _letters(config: Config, model_type: str) -> list[str] | None:
     return [_LETTERS.get(letter, "none") for letter in pattern]
 
 
-def _blocks(config: Config, model_type: str) -> list[str] | None:
+def _blocks(config: Config) -> list[str] | None:
     names = config.get("layers_block_type")
     return None if names is None else _named(config, "layers_block_type", names)
 
 
-def _types(config: Config, model_type: str) -> list[str] | None:
+def _types(config: Config) -> list[str] | None:
     names = config.get("layer_types")
     return None if names is None else _named(config, "layer_types", names)
 
 
-def _block_sparse(config: Config, model_type: str) -> list[str] | None:
+def _block_sparse(config: Config) -> list[str] | None:
     marks = (config.get("sparse_attention_config") or {}).get("sparse_attention_freq")
     if marks is None:
         return None
     return _marks(config, "sparse_attention_config.sparse_attention_freq", marks, {0: "full", 1: "blocks"})
 
 
-def _jamba(config: Config, model_type: str) -> list[str] | None:
+def _jamba(config: Config) -> list[str] | None:
     if not config.has("attn_layer_period"):
         return None
     period, offset = config.need("attn_layer_period"), int(config.get("attn_layer_offset", default=0))
     return ["full" if layer % period == offset else "mamba" for layer in range(_layers(config))]
 
 
-def _kimi(config: Config, model_type: str) -> list[str] | None:
+def _kimi(config: Config) -> list[str] | None:
     """Two lists of layer numbers that together name every layer, counted from 1 (Kimi-Linear) or from 0."""
     linear = config.get("linear_attn_config")
     if linear is None or "kda_layers" not in linear:
@@ -112,14 +122,14 @@ def _kimi(config: Config, model_type: str) -> list[str] | None:
     return ["full"] * count
 
 
-def _minimax(config: Config, model_type: str) -> list[str] | None:
+def _minimax(config: Config) -> list[str] | None:
     marks = config.get("attn_type_list")
     if marks is None:
         return None
     return _marks(config, "attn_type_list", marks, {1: "full", 0: "linear"})
 
 
-def _mimo(config: Config, model_type: str) -> list[str] | None:
+def _mimo(config: Config) -> list[str] | None:
     marks = config.get("hybrid_layer_pattern")
     if marks is None:
         return None
@@ -132,7 +142,7 @@ def _marks(config: Config, field: str, marks: list[Any], meaning: dict[int, str]
     return [meaning.get(mark, "full") for mark in marks]
 
 
-def _bailing(config: Config, model_type: str) -> list[str] | None:
+def _bailing(config: Config) -> list[str] | None:
     """The last layer of every group of ``layer_group_size`` is full; an explicit list goes first."""
     if not config.has("layer_group_size"):
         return None
@@ -142,7 +152,7 @@ def _bailing(config: Config, model_type: str) -> list[str] | None:
     return ["full" if layer in full else "linear" for layer in range(count)]
 
 
-def _interval(config: Config, model_type: str) -> list[str] | None:
+def _interval(config: Config) -> list[str] | None:
     if not config.has("full_attention_interval"):
         return None
     interval = config.need("full_attention_interval")
@@ -168,7 +178,7 @@ def _llama4(config: Config, model_type: str) -> list[str] | None:
 def _window_pattern(config: Config, model_type: str) -> list[str] | None:
     if not config.has("sliding_window"):
         return None
-    every = config.optional("sliding_window_pattern")
+    every = config.optional("sliding_window_pattern", "_sliding_window_pattern")
     if every is None and model_type.startswith(("gemma2", "gemma3")):
         every = 2 if model_type.startswith("gemma2") else 6
     if every is None:
@@ -176,28 +186,36 @@ def _window_pattern(config: Config, model_type: str) -> list[str] | None:
     return ["full" if (layer + 1) % every == 0 else "window" for layer in range(_layers(config))]
 
 
+_WINDOW_EVERYWHERE = frozenset(
+    "mistral mixtral ministral phi3 phimoe starcoder2 qwen2 qwen2_moe qwen2_vl qwen3 qwen3_moe".split()  # noqa: SIM905
+)
+
+
 def _window_all(config: Config, model_type: str) -> list[str] | None:
     """A window on every layer, or from ``max_window_layers`` on; switched off by ``use_sliding_window: false``."""
     window, switch = config.get("sliding_window"), config.get("use_sliding_window")
-    first = config.get("max_window_layers", default=0)
+    first = int(config.get("max_window_layers", default=0)) if switch else 0
     if window is None or switch is False:
         return None
-    first = first if switch else 0
+    if model_type not in _WINDOW_EVERYWHERE:
+        expected = "Needed beside sliding_window: which layers have the window (full_attention, sliding_attention)."
+        config.fault("layer_types", "", expected)
     return ["window" if layer >= first else "full" for layer in range(_layers(config))]
 
 
-_WAYS: tuple[Callable[[Config, str], list[str] | None], ...] = (
-    _letters,
-    _blocks,
-    _types,
-    _block_sparse,
-    _jamba,
-    _kimi,
-    _minimax,
-    _bailing,
-    _interval,
-    _mimo,
-    _llama4,
-    _window_pattern,
-    _window_all,
-)
+_LISTS: dict[str, Callable[[Config], list[str] | None]] = {
+    "hybrid_override_pattern": _letters,
+    "layers_block_type": _blocks,
+    "layer_types": _types,
+    "sparse_attention_config": _block_sparse,
+    "attn_layer_period": _jamba,
+    "linear_attn_config": _kimi,
+    "attn_type_list": _minimax,
+    "layer_group_size": _bailing,
+    "full_attention_interval": _interval,
+    "hybrid_layer_pattern": _mimo,
+}
+"""Fields that name the kind of every layer."""
+
+_RULES: tuple[Callable[[Config, str], list[str] | None], ...] = (_llama4, _window_pattern, _window_all)
+"""What a window or chunk means where no field names the layers."""

@@ -1,7 +1,7 @@
 """From a released ``config.json`` to layers: recognised by the fields that it carries, never guessed.
 
-A model type that is not known by name is read by its fields when they say enough, with a note; class defaults that a config
-leaves out are only applied to the model types whose class has them.
+A model type that is not known by name is read by its fields when they say enough, with a note; class defaults that
+a config leaves out are only applied to the model types whose class has them.
 """
 
 from __future__ import annotations
@@ -17,8 +17,9 @@ from procure.sizing.softmax import GroupedQuery, Latent, SparseIndex
 
 DERIVES_HEAD_DIM = frozenset(
     """
-    llama mistral mixtral qwen2 qwen2_moe qwen2_vl phi phi3 phimoe opt gpt2 gpt_bigcode gpt_neox gptj bloom falcon jamba mpt starcoder2
-    stablelm granite granitemoe granitemoehybrid granitemoeshared olmo olmo2 cohere cohere2 baichuan internlm2 llama4_text
+    llama mistral mixtral qwen2 qwen2_moe qwen2_vl phi phi3 phimoe opt gpt2 gpt_bigcode gpt_neox gptj bloom
+    falcon jamba mpt starcoder2 stablelm granite granitemoe granitemoehybrid granitemoeshared olmo olmo2 cohere
+    cohere2 baichuan internlm2 llama4_text
     """.split()  # noqa: SIM905
 )
 """Model types whose class takes ``hidden_size / num_attention_heads`` where the config has no ``head_dim``."""
@@ -31,9 +32,10 @@ KNOWN = (
     | DEFAULTS_TO_MHA
     | frozenset(
         """
-    deepseek_v2 deepseek_v3 deepseek_v32 deepseek_v4 kimi_k2 kimi_k25 kimi_linear glm4 glm4_moe glm_moe_dsa qwen3 qwen3_moe qwen3_next
-    qwen3_5_moe_text qwen3_5_text minimax_m1 minimax_m2 minimax_text_01 minimax gpt_oss gemma gemma2 gemma3_text gemma4_text mimo_v2_flash
-    nemotron_h bailing_hybrid bailing_moe_linear bailing_moe_v2 step3_text llama4_text mamba mamba2 ministral mistral3
+    deepseek_v2 deepseek_v3 deepseek_v32 deepseek_v4 kimi_k2 kimi_k25 kimi_linear glm4 glm4_moe glm_moe_dsa
+    qwen3 qwen3_moe qwen3_next qwen3_5_moe_text qwen3_5_text minimax_m1 minimax_m2 minimax_text_01 minimax
+    gpt_oss gemma gemma2 gemma3_text gemma4_text mimo_v2_flash nemotron_h bailing_hybrid bailing_moe_linear
+    bailing_moe_v2 step3_text llama4_text mamba mamba2 ministral mistral3
     """.split()  # noqa: SIM905
     )
 )
@@ -81,6 +83,7 @@ def read_attention(config: Config) -> tuple[Attention | None, ...]:
         "max_window_layers",
         "sliding_window_size",
         "sliding_window_pattern",
+        "_sliding_window_pattern",
     ):
         config.used.add(name)
     if kind.startswith("mimo"):
@@ -250,6 +253,8 @@ def _linear(config: Config) -> Attention:
         config.used.update(("num_kv_heads_for_linear_attn", "linear_silu", "mtp_use_kda"))  # Ling 3.0
         heads = config.need("num_attention_heads")
         return KimiDelta(heads, _head_dim(config, heads), config.need("short_conv_kernel_size"))
+    if kind.startswith("minimax"):
+        config.used.add("block_size")  # of the kernel
     if kind.startswith("minimax") or "bailing" in kind or config.has("num_kv_heads_for_linear_attn"):
         heads = config.need("num_attention_heads")
         kept = config.optional("num_kv_heads_for_linear_attn") or heads
@@ -257,7 +262,8 @@ def _linear(config: Config) -> Attention:
     config.fault(
         "linear_num_value_heads",
         "",
-        "Linear layers need their own fields: linear_num_value_heads and its companions, linear_attn_config, or num_kv_heads_for_linear_attn.",
+        "Linear layers need linear_num_value_heads and its companions, linear_attn_config, or "
+        "num_kv_heads_for_linear_attn.",
     )
     return Lightning(1, 1, 1)
 

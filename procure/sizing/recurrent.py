@@ -66,7 +66,7 @@ class GatedDelta(Attention):
         )
 
     def decode_work(self) -> Work:
-        """Decay 1, read by key 2, rank-one update 2, read by query 2 FLOP per state element; the convolution 2 K per channel."""
+        """Decay 1, read 2, rank-one update 2, read 2 FLOP per state element; the convolution 2 K per channel."""
         state = 7.0 * self.value_heads * self.k_dim * self.v_dim
         return ((state + 2.0 * self.kernel * self._channels, PER_SEQUENCE),)
 
@@ -79,7 +79,7 @@ class GatedDelta(Attention):
 
 @dataclass(frozen=True)
 class KimiDelta(Attention):
-    """Kimi Delta Attention (arXiv 2510.26692): ``H d d b_s + (K - 1) 3 H d b``, no S; the state is fp32 in vLLM and SGLang."""
+    """Kimi Delta Attention (arXiv 2510.26692): ``H d d b_s + (K - 1) 3 H d b``, no S; engines keep fp32 states."""
 
     heads: int
     dim: int
@@ -123,6 +123,11 @@ class Lightning(Attention):
     state_dtype: str | None = None
     family: ClassVar[str] = "lightning"
 
+    @property
+    def label(self) -> str:
+        """Lightning."""
+        return "lightning"
+
     def parts(self, convention: Convention) -> tuple[Part, ...]:
         """The memory matrix of every head."""
         return (_state("lightning", self.dim * self.dim, self.heads, self.state_dtype, convention),)
@@ -158,6 +163,11 @@ class Mamba2(Attention):
     family: ClassVar[str] = "mamba2"
 
     @property
+    def label(self) -> str:
+        """Mamba-2."""
+        return "Mamba-2"
+
+    @property
     def _channels(self) -> int:
         return self.heads * self.head_dim + 2 * self.groups * self.state_dim
 
@@ -190,6 +200,11 @@ class Mamba1(Attention):
     state_dtype: str | None = None
     speculative_columns: int = 0
     family: ClassVar[str] = "mamba1"
+
+    @property
+    def label(self) -> str:
+        """Mamba-1."""
+        return "Mamba-1"
 
     def parts(self, convention: Convention) -> tuple[Part, ...]:
         """The state of every inner channel and the convolution's last columns."""

@@ -1,4 +1,4 @@
-"""What an engine reserves for a sequence, against what the formula says: pages, window blocks, padded state pages, replication.
+"""What an engine reserves for a sequence, against the formula: pages, window blocks, padded states, replication.
 
 Rules follow vLLM's ``kv_cache_interface.py`` and hybrid cache manager (block sizes checked against its start-up logs).
 The formula is a lower bound; a limit on HBM should use the reserved bytes.
@@ -7,6 +7,7 @@ The formula is a lower bound; a limit on HBM should use the reserved bytes.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import ceil
 from typing import Any
 
 import numpy as np
@@ -26,10 +27,10 @@ class Engine:
     Attributes:
         page_tokens: tokens per page (block) of full-attention layers; vLLM 16, with FlashMLA 64, SGLang 1 to 64.
         tensor_parallel: ranks that split one replica's attention heads.
-        attention_data_parallel: groups of those ranks that serve different sequences (data-parallel attention); a sequence
-            is then replicated inside one group only.
+        attention_data_parallel: groups of those ranks that serve different sequences (data-parallel attention); a
+            sequence is then replicated inside one group only.
         chunk_tokens: tokens that one step may add to a sequence: 1 while decoding, the prefill chunk while prefilling.
-        state_slots: states kept per sequence: 1, or 2 where prefix caching aligns states to blocks; plus proposed tokens.
+        state_slots: states kept per sequence: 1, or 2 where prefix caching aligns states to blocks; plus proposals.
         window_layers_apart: windows are freed as they pass (hybrid manager); False allocates them as full layers.
         convention: state dtypes, as in :class:`procure.sizing.formats.Convention`.
     """
@@ -85,7 +86,7 @@ def hybrid_block(card: Card, kv_format: Format, engine: Engine | None = None) ->
     if not state or not per_token:
         return None
     step = max(16, engine.page_tokens)
-    tokens = int(-(-(-(-state // per_token)) // step) * step)
+    tokens = ceil(ceil(state / per_token) / step) * step
     page = int(tokens * per_token)
     return Block(tokens, page, page / state - 1)
 
@@ -136,7 +137,7 @@ def _reserved_entries(part: Part, length: np.ndarray, page: int, engine: Engine)
 
 
 def _rank_bytes(layer: Attention, part: Part, fmt: KvFormat, engine: Engine) -> float:
-    """Bytes of one entry on one rank: heads are split until one is left, what has one head is replicated, states split."""
+    """Bytes of one entry on one rank: KV heads split until one is left, a single head is replicated, states split."""
     encoding, ranks = encoding_of(part, fmt), engine.ranks
     whole = part.vectors * encoding.bytes(part.elements)
     if part.role == "conv" and isinstance(layer, Mamba2):
@@ -153,7 +154,7 @@ def _rank_bytes(layer: Attention, part: Part, fmt: KvFormat, engine: Engine) -> 
 def replication(card: Card, engine: Engine, kv_format: Format = "bf16", tokens: int = 131_072) -> float:
     """How many times a sequence's formula bytes are held over the ranks that share it (1 without replication).
 
-    Data-parallel attention holds each sequence ``attention_data_parallel`` times less often than plain tensor parallelism.
+    Data-parallel attention holds a sequence ``attention_data_parallel`` times less often than tensor parallelism.
     """
     fmt = formats.kv_format(kv_format)
     convention: Convention = formats.convention(engine.convention)

@@ -15,10 +15,10 @@ class GroupedQuery(Attention):
     """MHA, GQA and MQA: ``g`` heads of keys and values, each read by ``n/g`` query heads.
 
     Stored and loaded per layer: ``S * g * (d_k + d_v) * b``; MHA is g = n, MQA is g = 1, and MFA (Step-3,
-    arXiv 2507.19427) is one head with a low-rank query: ``S * (d_k + d_v) * b``. K and V may differ (MiMo-V2: 192 and 128).
+    arXiv 2507.19427) is one head with a low-rank query: ``S * (d_k + d_v) * b``. K and V may differ (MiMo-V2).
 
     A window of W tokens with s sink tokens keeps ``min(S, W + s)`` of them (arXiv 2309.17453). Chunked attention with
-    chunk C (Llama 4) keeps ``min(S, C)`` and reads ``((S - 1) mod C) + 1``. A learned sink *bias* (gpt-oss) keeps nothing.
+    chunk C (Llama 4) keeps ``min(S, C)`` and reads ``((S - 1) mod C) + 1``. A learned sink *bias* (gpt-oss) keeps none.
 
     A layer that shares the cache of an earlier layer (``owner=False``) reads it and keeps nothing.
 
@@ -84,6 +84,15 @@ class GroupedQuery(Attention):
         return query + kv + self.query_heads * self.v_dim * hidden
 
     @property
+    def label(self) -> str:
+        """MHA, GQA, MQA or MFA, with its window or chunk."""
+        name = "MHA" if self.kv_heads == self.query_heads else "GQA" if self.kv_heads > 1 else "MQA"
+        name = "MFA" if self.query_rank is not None else name
+        if self.window is not None:
+            return f"SWA {self.window}"
+        return f"chunked {self.chunk}" if self.chunk is not None else name
+
+    @property
     def shardable_heads(self) -> int:
         """KV heads of the layer."""
         return self.kv_heads
@@ -91,7 +100,7 @@ class GroupedQuery(Attention):
 
 @dataclass(frozen=True)
 class SparseIndex:
-    """A lightning indexer: one key of ``dim`` elements per token, ``heads`` index queries, the best ``top_k`` tokens are read.
+    """A lightning indexer: one key of ``dim`` elements per token, ``heads`` queries; the best ``top_k`` are read.
 
     Attributes:
         owner: keeps its own index keys; False where an earlier layer's choice is used again (GLM-5.2).
@@ -112,9 +121,9 @@ class Latent(Attention):
     """MLA: one compressed vector per token serves keys and values of all heads; optionally DSA on top.
 
     Stored: ``S * (r + d_r) * b`` once, without a factor 2 or a head count (DeepSeek-V2, arXiv 2405.04434). Plain MLA
-    loads the same, in one pass, when weights are absorbed. With DSA (arXiv 2512.02556) an index key is stored for every token
-    as well, and a step loads ``index * S + min(S, k) * (r + d_r) * b``: the index scan equals the top-k read at
-    (r + d_r)/d_i * k tokens, but DSA only loads less than plain MLA above (r + d_r) * k / (r + d_r - d_i) tokens.
+    loads the same, in one pass, when weights are absorbed. With DSA (arXiv 2512.02556) an index key is stored for
+    every token as well, and a step loads ``index * S + min(S, k) * (r + d_r) * b``: the index scan equals the top-k
+    read at (r + d_r)/d_i * k tokens, but DSA only loads less than plain MLA above (r + d_r) * k / (r + d_r - d_i) tokens.
 
     Attributes:
         heads: query heads n.
@@ -183,6 +192,13 @@ class Latent(Attention):
         output = self.heads * self.v_dim * hidden
         index = 0 if self.index is None else self.index.parameters(hidden, self.query_rank or hidden)
         return query + down + up + output + index
+
+    @property
+    def label(self) -> str:
+        """MLA, with DSA where it has an index."""
+        if self.index is None:
+            return "MLA"
+        return "MLA+DSA" if self.index.owner else "MLA+DSA (shared index)"
 
     @property
     def shardable_heads(self) -> int:
