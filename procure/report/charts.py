@@ -125,7 +125,8 @@ def use_against_limit(rows: pd.DataFrame, timeline: Timeline) -> Figure:
         _bars(panel, {"use": [(v or 0.0) / 1e3 for v in used[key]]}, [COLOURS[0]])
         line = [math.nan if v is None else v / 1e3 for v in limit[key]]
         panel.step(range(len(line)), line, where="mid", color=COLOURS[5], linewidth=2)
-        panel.set_ylim(bottom=0)
+        highest = max([panel.get_ylim()[1], *(1.08 * v for v in line if not math.isnan(v))])
+        panel.set_ylim(0, highest)
         _dress(panel, timeline, _short(key[0] if one_item else " ".join(key)), "MW")
     limit_line = Line2D([], [], color=COLOURS[5], linewidth=2, label="limit")
     _legend(figure, [Patch(color=COLOURS[0], label="use"), limit_line, _later_patch()])
@@ -202,11 +203,14 @@ def _bars(panel: Axes, series: dict[str, list[float]], colours: list[str] | None
         hatch = hatches[i] if hatches else HATCHES[i // len(COLOURS) % len(HATCHES)]
         bottoms = [above[j] if v >= 0 else below[j] for j, v in enumerate(values)]
         edge = "black" if hatch else "white"
-        panel.bar(range(len(values)), values, bottom=bottoms, color=colour, hatch=hatch, edgecolor=edge,
+        drawn = [v or math.nan for v in values]  # a bar of no height would still show its edge
+        panel.bar(range(len(values)), drawn, bottom=bottoms, color=colour, hatch=hatch, edgecolor=edge,
                   linewidth=0.3, width=0.8)  # fmt: skip
         above = [a + max(v, 0.0) for a, v in zip(above, values, strict=True)]
         below = [b + min(v, 0.0) for b, v in zip(below, values, strict=True)]
         handles.append(Patch(facecolor=colour, hatch=hatch, edgecolor=edge, linewidth=0.3, label=name))
+    low, high = min(below, default=0.0), max(above, default=0.0)
+    panel.set_ylim(1.08 * low, 1.08 * high if high or low else 1.0)
     return handles
 
 

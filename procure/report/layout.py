@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -84,10 +84,16 @@ class TimeSheet:
             self.sheet.put(self.row, 0, note, "note")
             self.row += 1
 
-    def header(self, labels: Sequence[str], *, quarters: bool = True) -> list[Cell]:
-        """Column titles: up to eight labels, then the quarters. Returns the quarter cells."""
+    def header(
+        self, labels: Sequence[str], *, quarters: bool = True, numbers: Collection[int] = (5, 6, 7)
+    ) -> list[Cell]:
+        """Column titles: up to eight labels, then the quarters. Returns the quarter cells.
+
+        ``numbers`` are the label columns that hold numbers, whose titles stand at the right.
+        """
         for column in range(LABELS):
-            self.sheet.put(self.row, column, labels[column] if column < len(labels) else "", "header")
+            title = labels[column] if column < len(labels) else ""
+            self.sheet.put(self.row, column, title, "quarter" if column in numbers else "header")
         cells = []
         if quarters:
             for column, quarter in enumerate(self.timeline.quarters, LABELS):

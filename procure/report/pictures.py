@@ -68,13 +68,15 @@ def _sweep_panel(axis: Axes, rows: pd.DataFrame, varied: str, skus: list[str]) -
     planned = rows[rows["status"] == "ok"]
     failed = sorted(set(rows.loc[rows["status"] != "ok", varied]))
     points = sorted(set(planned[varied]))
+    highest = 0.0
     for i, sku in enumerate(skus):
         counts = planned[planned["sku"].astype(str) == sku].groupby(varied)["count"].sum().reindex(points, fill_value=0)
+        highest = max(highest, float(counts.max()) if len(counts) else 0.0)
         axis.plot(points, counts.to_numpy(), color=COLOURS[i % len(COLOURS)], marker=_MARKERS[i % len(_MARKERS)],
                   linestyle=_LINES[i // len(COLOURS) % len(_LINES)], markersize=5, label=sku)  # fmt: skip
-    foot: dict[str, Any] = {"transform": axis.get_xaxis_transform(), "clip_on": False}
-    axis.plot(failed, [0.02] * len(failed), "x", color="black", markersize=9, label="no plan", **foot)
-    axis.set_ylim(bottom=0)
+    top = max(1.0, 1.08 * highest)
+    axis.plot(failed, [0.03 * top] * len(failed), "x", color="black", markersize=9, label="no plan")
+    axis.set_ylim(0, top)
     axis.yaxis.set_major_locator(MaxNLocator(integer=True))
     axis.set_xlabel(varied)
     axis.set_ylabel("units ordered in planned quarters")

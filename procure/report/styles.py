@@ -14,7 +14,7 @@ ROLES: dict[str, dict[str, Any]] = {
     "quarter": {"bold": True, "bg_color": "#1F3864", "font_color": "#FFFFFF", "align": "right"},
     "later": {"bold": True, "bg_color": "#7F7F7F", "font_color": "#FFFFFF", "align": "right"},
     "text": {},
-    "wrap": {"text_wrap": True, "valign": "top"},
+    "number": {"align": "left"},
     "note": {"italic": True, "font_color": "#595959"},
     "input": {"font_color": INPUT, "bg_color": "#FFF9DB"},
     "solver": {"font_color": SOLVER, "bg_color": "#EAF4E4"},

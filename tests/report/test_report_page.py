@@ -48,8 +48,13 @@ class Tags(HTMLParser):
         assert self.open.pop() == tag
 
 
-def test_page_nests_and_fetches_nothing(plan: Plan) -> None:
-    text = render(plan)
+@pytest.fixture(scope="module")
+def page(plan: Plan) -> str:
+    return render(plan)
+
+
+def test_page_nests_and_fetches_nothing(page: str) -> None:
+    text = page
     tags = Tags(text)
     assert tags.open == []
     assert not {tag for tag, _ in tags.found} & {"script", "link", "img", "iframe", "object"}
@@ -60,8 +65,8 @@ def test_page_nests_and_fetches_nothing(plan: Plan) -> None:
     assert not re.findall(r"url\((?!#)", text)
 
 
-def test_ids_are_unique_and_every_reference_has_one(plan: Plan) -> None:
-    text = render(plan)
+def test_ids_are_unique_and_every_reference_has_one(page: str) -> None:
+    text = page
     ids = re.findall(r' id="([^"]+)"', text)
     assert len(ids) == len(set(ids))
     assert {*re.findall(r"url\(#([^)]+)\)", text), *re.findall(r'href="#([^"]+)"', text)} <= set(ids)
@@ -81,8 +86,8 @@ def test_page_money_sums_to_the_objective(plan: Plan) -> None:
     assert sum(row[3] for row in rows) == pytest.approx(plan.objective_usd, rel=1e-12)
 
 
-def test_page_lists_every_recommended_order_and_no_other_as_such(plan: Plan) -> None:
-    table = render(plan).split("What to order, and when")[1].split("</table>")[0]
+def test_page_lists_every_recommended_order_and_no_other_as_such(plan: Plan, page: str) -> None:
+    table = page.split("What to order, and when")[1].split("</table>")[0]
     rows = [re.findall(r"<td[^>]*>(.*?)</td>", row) for row in re.findall(r"<tr>(.*?)</tr>", table)]
     listed = [(r[0], r[1], r[2], int(r[3].replace(",", ""))) for r in rows if r]
     assert sorted(listed) == sorted(
@@ -90,8 +95,9 @@ def test_page_lists_every_recommended_order_and_no_other_as_such(plan: Plan) -> 
     )
 
 
-def test_same_plan_gives_the_same_page_and_pictures(plan: Plan, tmp_path: Path) -> None:
-    assert render(plan) == render(plan)
+@pytest.mark.slow
+def test_same_plan_gives_the_same_page_and_pictures(plan: Plan, page: str, tmp_path: Path) -> None:
+    assert render(plan) == page
     first, second = write_pictures(plan, tmp_path / "a"), write_pictures(plan, tmp_path / "b")
     assert [p.name for p in first] == ["fleet.png", "power.png", "money.png", "kv.png", "service.png"]
     assert [p.read_bytes() for p in first] == [p.read_bytes() for p in second]
@@ -178,12 +184,12 @@ def test_sweep_without_a_varied_value_is_refused(tmp_path: Path) -> None:
         plot_sweep(sweep(set(), False).drop(columns="growth"), tmp_path / "no.png")
 
 
-def test_report_verb_rewrites_the_files_of_a_stored_result(plan: Plan, tmp_path: Path) -> None:
+def test_report_verb_rewrites_the_files_of_a_stored_result(plan: Plan, page: str, tmp_path: Path) -> None:
     folder = plan.write(tmp_path / "result")
     found = CliRunner().invoke(build_app(), ["report", str(folder), "--pictures"])
     assert found.exit_code == 0, found.output
     assert {p.name for p in folder.iterdir()} == {"plan.json", "tables", "plan.xlsx", "plan.html", "pictures"}
-    assert (folder / "plan.html").read_text() == render(plan)
+    assert (folder / "plan.html").read_text() == page
 
 
 def test_a_stored_plan_gives_the_same_workbook(plan: Plan, tmp_path: Path) -> None:

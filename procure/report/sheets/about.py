@@ -51,10 +51,10 @@ def about_sheet(plan: Plan, timeline: Timeline) -> About:
     sheet.put(1, 0, status_sentence(plan), "note")
     row = _Rows(sheet)
     row.heading("Run")
-    objective = row.fact("Objective", plan.objective_usd, "USD", "net present cost, solver output", "solver:number")
+    objective = row.fact("Objective", plan.objective_usd, "USD", "net present cost, solver output", "solver:usd")
     bound = None
     if summary.get("bound_usd") is not None:
-        bound = row.fact("Bound", float(summary["bound_usd"]), "USD", "no plan can cost less", "solver:number")
+        bound = row.fact("Bound", float(summary["bound_usd"]), "USD", "no plan can cost less", "solver:usd")
     if summary.get("gap") is not None:
         row.fact("Gap", float(summary["gap"]), "", "share of the objective that is not proven", "solver:rate")
     row.fact("Status", str(plan.status), "", status_sentence(plan), "solver")

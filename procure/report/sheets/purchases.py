@@ -127,7 +127,7 @@ def _order(book: TimeSheet, position: int, order: pd.Series, due: tuple[Cell, Ce
          float(order["count"]), at_order + at_delivery, count * unit_cost],
         "calc:usd",
         lambda i: count * (exact(quarter, head[i].in_row) * at_order + exact(delivery, head[i].in_row) * at_delivery),
-        label_styles={0: "text:count", 5: "solver:count", 6: "calc:usd", 7: "calc:usd"},
+        label_styles={0: "number:count", 5: "solver:count", 6: "calc:usd", 7: "calc:usd"},
     )  # fmt: skip
 
 
@@ -158,13 +158,15 @@ def _prices(
         "the rest and the installation are paid on delivery.",
     )
     titles = ("No.", "SKU", "Price, USD per unit", "Attach, USD per unit", "Install, USD/unit")
-    book.header([*titles, "Due at order", "At order, USD/unit", "At delivery, USD/unit"], quarters=False)
+    book.header(
+        [*titles, "Due at order", "At order, USD/unit", "At delivery, USD/unit"], quarters=False, numbers=range(2, 8)
+    )
     top, put = book.row, book.sheet.put
     due: list[tuple[Cell, Cell]] = []
     for orders in spans:
         for _, order in orders.iterrows():
             row = book.row
-            put(row, 0, len(due) + 1, "text:count")
+            put(row, 0, len(due) + 1, "number:count")
             put(row, 1, str(order["sku"]))
             price = put(row, 2, float(order["unit_price_usd"]), "input:usd")
             attach = put(row, 3, float(order["unit_attach_usd"]), "input:usd")

@@ -88,7 +88,7 @@ def _work(book: TimeSheet, title: str, frame: pd.DataFrame, group: str, value: s
     how = "store" if "store" in frame.columns else "deployment"
     names = {"sku": "SKU", "workload": "Workload", "store": "Cache read from", "deployment": "Deployment"}
     book.heading(title)
-    book.header([names[group], "Site", names[other], names[how], "Unit", "Bucket", "", ""])
+    book.header([names[group], "Site", names[other], names[how], "Unit", "Bucket"], numbers=())
     rows = over_time(frame, [group, "site", other, how, "bucket"], value, book.timeline)
     sums: dict[str, Row] = {}
     for name in sorted({key[0] for key in rows}):
