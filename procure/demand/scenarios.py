@@ -44,8 +44,8 @@ def resolve(workloads: pd.DataFrame, ttft_share: float = 0.9) -> pd.DataFrame:
     """One row per workload with every field of its scenario, the workload's own numbers in place of the library's.
 
     Lengths go together: a workload that gives some of mean, p50, p90 and p99 has the others scaled by the (geometric
-    mean) ratio of what it gives to the scenario's values, so that the shape stays. ``tps_user`` sets the speed of all
-    phases, ``tps_thinking`` that of the thinking phase alone.
+    mean) ratio of what it gives to the scenario's values, so that the shape stays. ``tps_user`` sets the speed of the
+    visible output, ``tps_thinking`` that of the thinking before it; a burst keeps its tier's speed.
 
     Args:
         workloads: the case's table; columns that a row leaves empty are taken from the scenario.
@@ -55,7 +55,7 @@ def resolve(workloads: pd.DataFrame, ttft_share: float = 0.9) -> pd.DataFrame:
         columns: workload, scenario, card, sla_tier; ttft_s (``inf``: none asked), tps_thinking, tps_visible, tps_burst,
         tps_user (the fastest phase that has tokens); ttft_share; lengths, outputs and burst_tokens in tokens per
         request; calls_per_task, subtasks, tool_s (per task); mean_to_peak, shared_prefix_tokens, session_s_per_call,
-        context_cap_tokens, context_cap_given (whether the case set it); reuse_curve, deferrable.
+        context_cap_tokens, context_cap_given (whether it is not the scenario's); reuse_curve, deferrable.
 
     Raises:
         InputError: unknown scenario, tier or reuse curve; lengths that fall from p50 to p99 or contradict the
@@ -103,7 +103,7 @@ def _row(i: int, row: dict[str, Any], ttft_share: float, faults: list[Fault]) ->
     out["ttft_share"] = ttft_share if own_share is None else float(own_share)
     out |= _lengths(row, base)
     out |= _speeds(row, name, tier, out)
-    out["context_cap_given"] = _given(row, "context_cap_tokens") is not None
+    out["context_cap_given"] = out["context_cap_tokens"] != base["context_cap_tokens"]
     curve = str(_given(row, "reuse_curve") or base["reuse_curve"])
     if curve not in curve_names():
         fault("reuse_curve", curve, "A reuse curve of the library is expected.", nearest(curve, curve_names()))
@@ -139,9 +139,11 @@ def _lengths(row: dict[str, Any], base: dict[str, Any]) -> dict[str, float]:
 def _speeds(row: dict[str, Any], name: str, tier: str, out: dict[str, Any]) -> dict[str, float]:
     asked = _library()[1][name, tier]
     ttft, user, thinking = (_given(row, f) for f in ("ttft_s", "tps_user", "tps_thinking"))
-    speeds = {f: float(asked[f] if user is None else user) for f in ("tps_thinking", "tps_visible", "tps_burst")}
-    if thinking is not None:
-        speeds["tps_thinking"] = float(thinking)
+    speeds = {
+        "tps_thinking": float(asked["tps_thinking"] if thinking is None else thinking),
+        "tps_visible": float(asked["tps_visible"] if user is None else user),
+        "tps_burst": asked["tps_burst"],
+    }
     if not out["burst_tokens"]:
         speeds["tps_burst"] = 0.0
     active = [speeds["tps_visible"], speeds["tps_burst"]]

@@ -246,8 +246,8 @@ def test_measured_agentic_curve_holds_the_tokens_that_the_trace_holds():
     """The trace keeps 26.1M tokens per request/s (214 s of input) for one hour of idle time, 48.6 s for 300 s."""
     curve = packaged_curve("agentic-coding:high")
     measured = packaged_curve("agentic-coding")  # the trace's gaps; its reused share is the high one
-    assert curve.reused_share * float(measured.at(60.0)) == pytest.approx(0.816, abs=0.001)
-    assert curve.reused_share * float(measured.at(3_600.0)) == pytest.approx(0.958, abs=0.001)
+    assert curve.reused_share * float(measured.at(60.0)) == pytest.approx(0.816, abs=0.002)
+    assert curve.reused_share * float(measured.at(3_600.0)) == pytest.approx(0.958, abs=0.002)
     held = [end * (1 - curve.reused_share * measured.mean(0.0, end)) for end in (60.0, 300.0, 3_600.0)]
     np.testing.assert_allclose(held, [21.8, 48.6, 214.0], rtol=0.03)
 

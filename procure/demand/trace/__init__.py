@@ -1,0 +1,7 @@
+"""Request traces: read them as streams, and measure lengths, arrivals and reuse exactly."""
+
+from procure.demand.trace.analyse import Trace, analyse
+from procure.demand.trace.readers import Options
+from procure.demand.trace.write import write
+
+__all__ = ["Options", "Trace", "analyse", "write"]

@@ -1,0 +1,192 @@
+"""Measure a trace from end to end."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from procure.demand.trace.arrivals import Arrivals, Lengths
+from procure.demand.trace.batch import Batch
+from procure.demand.trace.rates import rates
+from procure.demand.trace.readers import BadLines, Options, Progress, batches
+from procure.demand.trace.reuse import CLOCKS, Measured, ReuseMeter, infer_block_tokens, infer_shared_blocks
+
+
+@dataclass
+class Trace:
+    """What a trace says.
+
+    Attributes:
+        inputs, outputs: lengths of prompts and outputs.
+        arrivals: arrivals by second; empty where each session has its own clock.
+        reuse: None where the trace has neither blocks nor sessions.
+        clock: ``idle`` where completions are stated or assumed, else ``start``.
+        sentences: what was inferred or assumed, in words.
+    """
+
+    inputs: Lengths = field(default_factory=Lengths)
+    outputs: Lengths = field(default_factory=Lengths)
+    arrivals: Arrivals = field(default_factory=Arrivals)
+    reuse: Measured | None = None
+    clock: str = "start"
+    session_clock: bool = False
+    block_tokens: int = 0
+    shared_prefix_tokens: float = 0.0
+    common_tokens: float = 0.0
+    sessions: int = 0
+    out_of_order: int = 0
+    bad: BadLines = field(default_factory=BadLines)
+    sentences: list[str] = field(default_factory=list)
+
+    @property
+    def shared_share(self) -> float:
+        """Share of the input that every prompt has in common and that hits contain; 0 where hits are private."""
+        return self.common_tokens / self.inputs.mean if self.inputs.mean else 0.0
+
+    @property
+    def requests(self) -> int:
+        """Requests read (or counted, where the trace states rates alone)."""
+        return self.inputs.requests or round(self.arrivals.requests)
+
+    @property
+    def requests_per_s(self) -> float:
+        """Mean rate over the trace; 0 where each session has its own clock."""
+        span = self.arrivals.span_s
+        return self.requests / span if span > 0 else 0.0
+
+    def reuse_table(self) -> pd.DataFrame:
+        """Reuse against age and capacity.
+
+        Columns: policy (ttl or lru), clock (idle or start; empty for lru), age_s, capacity_tokens_per_rps, hit_rate
+        (share of the input tokens), hit_rate_whole (lru: from the cold start), kept_tokens_per_rps (ttl), return_share
+        (R, weighted by tokens), return_share_requests, reused_share (p).
+        """
+        columns = [
+            "policy",
+            "clock",
+            "age_s",
+            "capacity_tokens_per_rps",
+            "hit_rate",
+            "hit_rate_whole",
+            "kept_tokens_per_rps",
+            "return_share",
+            "return_share_requests",
+            "reused_share",
+        ]
+        if self.reuse is None:
+            return pd.DataFrame(columns=columns)
+        tables = []
+        for clock in CLOCKS if self.clock == "idle" else ("start",):
+            table = self.reuse.hits[clock].table().rename(columns={"share": "hit_rate"})
+            table["kept_tokens_per_rps"] = table.pop("occupied_s") * self.inputs.mean
+            for name, curve in (
+                ("return_share", self.reuse.returns),
+                ("return_share_requests", self.reuse.returns_requests),
+            ):
+                table = table.merge(curve[clock].table()[["age_s", "share"]], on="age_s").rename(
+                    columns={"share": name}
+                )
+            tables.append(table.assign(policy="ttl", clock=clock, reused_share=self.reuse.reused_share))
+        if self.reuse.capacity is not None and self.requests_per_s > 0:
+            lru = self.reuse.capacity.table()
+            lru["capacity_tokens_per_rps"] = lru.pop("capacity_blocks") * self.block_tokens / self.requests_per_s
+            tables.append(lru.assign(policy="lru", clock=""))
+        return pd.concat(tables, ignore_index=True).reindex(columns=columns)
+
+
+def analyse(paths: list[Path], options: Options | None = None, progress: Progress | None = None) -> Trace:
+    """Measure the requests of some files as one trace.
+
+    Lengths and arrivals are counted exactly. Reuse is exact as well: every block reference against the previous one to
+    the same block, in time and in LRU stack distance. Memory grows with distinct blocks and
+    sessions, not with the files.
+
+    Args:
+        paths: files in order of time; see :func:`procure.demand.trace.readers.batches`.
+        options: how to read them.
+        progress: called now and then.
+
+    Raises:
+        InputError: files that cannot be read, or that hold no request.
+    """
+    from procure.errors import Fault, InputError
+
+    options = options or Options()
+    trace = Trace()
+    if rates(paths, trace):
+        return trace
+    meter: ReuseMeter | None = None
+    latest = -np.inf
+    shared: list[np.ndarray] = []
+    for batch in batches(paths, trace.bad, progress):
+        if meter is None:
+            meter = _start(trace, batch, options)
+        trace.inputs.add(batch.input_tokens)
+        trace.outputs.add(batch.output_tokens)
+        shared.append(batch.shared_tokens[~np.isnan(batch.shared_tokens)])
+        trace.sessions = max(trace.sessions, int(batch.session.max(initial=-1)) + 1)
+        if not trace.session_clock:
+            trace.arrivals.add(batch.time_s)
+            highest = np.maximum.accumulate(np.concatenate([[latest], batch.time_s]))
+            trace.out_of_order += int((batch.time_s < highest[:-1]).sum())
+            latest = highest[-1]
+        start = 0.0 if trace.session_clock else trace.arrivals.start_s
+        meter.add(batch, batch.time_s - start, _ends(batch, options))
+    if meter is None:
+        raise InputError([Fault(str(p), 0, "", "", "No request could be read.") for p in paths])
+    stated = np.concatenate(shared)
+    if len(stated):
+        trace.shared_prefix_tokens = float(np.median(stated))
+    if meter.measured.references or trace.sessions:
+        trace.reuse = meter.measured
+    _describe(trace, options)
+    return trace
+
+
+def _start(trace: Trace, batch: Batch, options: Options) -> ReuseMeter:
+    """Settle from the first batch what the options leave open."""
+    trace.session_clock = _own_clocks(batch) if options.session_clock is None else options.session_clock
+    trace.block_tokens = options.block_tokens or infer_block_tokens(batch)
+    common = infer_shared_blocks(batch) if len(batch.blocks) and not trace.session_clock else 0
+    trace.common_tokens = trace.shared_prefix_tokens = float(common * trace.block_tokens)
+    known = np.isfinite(batch.service_s).any() or options.service_tps is not None
+    trace.clock = "idle" if known else "start"
+    return ReuseMeter(batch, session_clock=trace.session_clock, block_tokens=trace.block_tokens, shared_blocks=common)
+
+
+def _own_clocks(batch: Batch) -> bool:
+    """Whether every session begins at time 0 (a single session at 0 counts: its clock is its own)."""
+    sessions, first = np.unique(batch.session, return_index=True)
+    return bool(sessions[0] >= 0 and (batch.time_s[first] == 0).all())
+
+
+def _ends(batch: Batch, options: Options) -> np.ndarray:
+    service = batch.service_s
+    if options.service_tps is not None:
+        assumed = options.service_ttft_s + batch.output_tokens / options.service_tps
+        service = np.where(np.isnan(service), assumed, service)
+    return batch.time_s + np.nan_to_num(service, nan=0.0)
+
+
+def _describe(trace: Trace, options: Options) -> None:
+    say = trace.sentences.append
+    if trace.session_clock:
+        say("Each session counts time from its own start: no arrival shape and no LRU curve follow from this trace.")
+    if trace.reuse is not None and trace.reuse.references:
+        say(f"{trace.block_tokens} tokens per block, {trace.reuse.references:,} block references.")
+    elif trace.reuse is not None:
+        say("No block hashes: reuse is what the trace states, else the whole context of the session's last request.")
+    if trace.clock == "start":
+        say("Completions are not stated: ages run from the start of a request, longer than idle times.")
+    elif options.service_tps is not None:
+        say(
+            f"Completions assumed where not stated: {options.service_ttft_s:g} s + output / "
+            f"({options.service_tps:g} tokens/s) after the arrival."
+        )
+    if trace.out_of_order:
+        say(f"{trace.out_of_order:,} requests are out of order of time; their gaps count as 0 where they are negative.")
+    if trace.bad.count:
+        say(f"{trace.bad.count:,} lines could not be read and are left out.")

@@ -1,0 +1,161 @@
+"""Write what a trace says as tables that a case can take up, and draw it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from procure.demand.trace.arrivals import QUANTILES
+
+if TYPE_CHECKING:
+    from procure.demand.trace.analyse import Trace
+
+HOUR_S = 3600
+
+
+def write(trace: Trace, folder: Path, *, workload: str, scenario: str) -> list[Path]:
+    """Write the tables and the picture of a trace.
+
+    Args:
+        trace: as measured.
+        folder: made if it does not exist.
+        workload: name of the workload in ``workloads.csv``, and of its curve in ``reuse_curve.csv``.
+        scenario: scenario that fills what the trace does not say.
+
+    Returns:
+        the files: trace.png, and what the trace tells of workloads.csv, lengths.csv, quantiles.csv, arrivals.csv,
+        hours.csv, reuse.csv, reuse_curve.csv (the reuse table of a case) and bad_lines.csv.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    tables = {
+        "workloads": workload_row(trace, workload, scenario),
+        "lengths": histograms(trace),
+        "quantiles": quantiles(trace),
+        "arrivals": trace.arrivals.peaks() if not trace.session_clock else pd.DataFrame(),
+        "hours": trace.arrivals.hours() if not trace.session_clock else pd.DataFrame(),
+        "reuse": trace.reuse_table(),
+        "reuse_curve": reuse_curve(trace, workload),
+        "bad_lines": pd.DataFrame(trace.bad.kept, columns=["file", "line", "what"]),
+    }
+    files = []
+    for name, table in tables.items():
+        path = folder / f"{name}.csv"
+        if len(table):
+            table.to_csv(path, index=False, float_format="%.6g")
+            files.append(path)
+        elif path.exists():
+            path.unlink()
+    files.append(plot(trace, folder / "trace.png", workload))
+    return files
+
+
+def histograms(trace: Trace) -> pd.DataFrame:
+    """Columns: quantity (input, output), up_to_tokens, share_requests, share_tokens; no rows without lengths."""
+    tables = [
+        lengths.histogram().assign(quantity=name)
+        for name, lengths in (("input", trace.inputs), ("output", trace.outputs))
+        if lengths.requests
+    ]
+    columns = ["quantity", "up_to_tokens", "share_requests", "share_tokens"]
+    return pd.concat(tables)[columns] if tables else pd.DataFrame(columns=columns)
+
+
+def quantiles(trace: Trace) -> pd.DataFrame:
+    """Columns: quantity (input, output), quantile (p1 ... p99.9, mean, max), tokens; no rows without lengths."""
+    rows: list[tuple[str, str, float]] = []
+    if not trace.inputs.requests:
+        return pd.DataFrame(rows, columns=["quantity", "quantile", "tokens"])
+    for name, lengths in (("input", trace.inputs), ("output", trace.outputs)):
+        rows += [(name, f"p{100 * q:g}", lengths.quantile(q)) for q in QUANTILES]
+        rows += [(name, "mean", lengths.mean), (name, "max", float(lengths.longest))]
+    return pd.DataFrame(rows, columns=["quantity", "quantile", "tokens"])
+
+
+def mean_to_peak(trace: Trace) -> float | None:
+    """Mean rate over that of the peak hour, None where the trace is shorter than a day."""
+    if trace.session_clock or trace.arrivals.span_s < 86_000:
+        return None
+    peaks = trace.arrivals.peaks().set_index("bin_s")["peak_to_mean"]
+    return float(1 / peaks[HOUR_S])
+
+
+def workload_row(trace: Trace, workload: str, scenario: str) -> pd.DataFrame:
+    """The trace as a row of a case's ``workloads`` table; what it cannot say is left to the scenario."""
+    row: dict[str, object] = {"workload": workload, "scenario": scenario, "card": ""}
+    if trace.inputs.requests:
+        row["input_mean_tokens"] = round(trace.inputs.mean, 1)
+        row |= {f"input_p{q}_tokens": trace.inputs.quantile(q / 100) for q in (50, 90, 99)}
+        row |= {"output_thinking_tokens": 0, "output_visible_tokens": round(trace.outputs.mean, 1)}
+    if trace.shared_prefix_tokens:
+        row["shared_prefix_tokens"] = trace.shared_prefix_tokens
+    if (share := mean_to_peak(trace)) is not None:
+        row["mean_to_peak"] = round(share, 4)
+    if trace.reuse is not None:
+        row["reuse_curve"] = workload
+    return pd.DataFrame([row])
+
+
+def reuse_curve(trace: Trace, workload: str) -> pd.DataFrame:
+    """The trace as a curve of a case's ``reuse`` table.
+
+    R is the share of requests, weighted by tokens, with which the hit rate is that of the trace at each age:
+    hit rate = R·p + (1 − R)·(share of the prefix that all requests have in common).
+
+    Columns: curve, age_s, return_share (R), reused_share (p), clock.
+    """
+    columns = ["curve", "age_s", "return_share", "reused_share", "clock"]
+    table = trace.reuse_table()
+    ttl = table[(table["policy"] == "ttl") & (table["clock"] == trace.clock)]
+    if not len(ttl):
+        return pd.DataFrame(columns=columns)
+    prefix = trace.shared_share
+    share = ((ttl["hit_rate"] - prefix) / (ttl["reused_share"] - prefix)).clip(0, 1)
+    return ttl.assign(curve=workload, return_share=share)[columns]
+
+
+def plot(trace: Trace, path: Path, title: str) -> Path:
+    """Draw lengths, arrivals and reuse."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    figure, axes = plt.subplots(2, 2, figsize=(11, 7), constrained_layout=True)
+    lengths, arrivals, age, capacity = axes.ravel()
+    for name, values in (("input", trace.inputs), ("output", trace.outputs)):
+        table = quantiles(trace).query("quantity == @name and quantile.str.startswith('p')")
+        share = table["quantile"].str[1:].astype(float) / 100
+        lengths.plot(table["tokens"], share, marker=".", label=f"{name}, mean {values.mean:,.0f}")
+    lengths.set(xscale="log", xlabel="tokens", ylabel="share of requests", title="Lengths")
+    lengths.legend()
+
+    peaks = trace.arrivals.peaks() if not trace.session_clock else pd.DataFrame()
+    if len(peaks):
+        arrivals.plot(peaks["bin_s"], peaks["peak_to_mean"], marker="o")
+        arrivals.set(xscale="log", xlabel="seconds per bin", ylabel="peak over mean", title="Arrivals")
+    else:
+        arrivals.set(title="Arrivals: none on a common clock")
+        arrivals.axis("off")
+
+    table = trace.reuse_table()
+    for (policy, clock), rows in table.groupby(["policy", "clock"]):
+        if policy == "ttl":
+            age.plot(rows["age_s"], rows["hit_rate"], marker=".", label=f"kept by age ({clock} clock)")
+            capacity.plot(rows["kept_tokens_per_rps"] / 1e6, rows["hit_rate"], label=f"kept by age ({clock} clock)")
+        else:
+            known = rows["capacity_tokens_per_rps"] / 1e6
+            capacity.plot(known, rows["hit_rate"], label="least recently used", linestyle="--")
+    for axis, label in ((age, "age, s"), (capacity, "kept, million tokens per request/s")):
+        axis.set(xscale="log", ylim=(0, 1), xlabel=label, ylabel="share of input tokens reused")
+        if axis.lines:
+            axis.legend(loc="upper left", fontsize="small")
+    age.set_title("Reuse by age")
+    capacity.set_title("Reuse by capacity")
+    for axis in axes.ravel():
+        axis.grid(alpha=0.3)
+    figure.suptitle(f"{title}: {trace.requests:,} requests")
+    figure.savefig(path, dpi=110)
+    plt.close(figure)
+    return path
