@@ -89,7 +89,7 @@ class Compressed(Attention):
         return rings + steps
 
     def _tail(self) -> tuple[Part, ...]:
-        """transformers: tokens of the open block; where entries overlap, half of the block before, its gates in fp32."""
+        """transformers: tokens of the open block; with overlap, half of the block before (gates in fp32)."""
         name, bf16, fp32 = "compressor_state", encodings()["bf16"], encodings()["fp32"]
         waiting, before = Pending(self.ratio), Entries(self.ratio, 1)
         parts: tuple[Part, ...] = ()

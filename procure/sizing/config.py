@@ -15,6 +15,8 @@ _TOUCHES_CACHE = re.compile(
     r"lora|sink(?!horn)|recurrent|delta|full_|global_|block_size|share_layer|memory|retention|rwkv|head"
 )
 
+_SUFFIXES = ("_bias", "_dropout", "_multiplier", "_theta", "_alpha", "_beta", "_factor", "_eps", "_std", "_softcapping")
+
 HARMLESS = frozenset(
     """
     attention_bias attention_dropout attention_probs_dropout_prob attn_pdrop attention_value_scale
@@ -30,8 +32,8 @@ HARMLESS = frozenset(
     norm_head partial_rotary_factor num_attention_heads lm_head bias_lm_head
     apply_residual_connection_post_layernorm mlp_linear_bias num_key_value_heads head_dim
     full_attention_interval query_pre_attn_scalar rotary_dim use_mla mla_use_nope hidden_act rope_interleave
-    parallel_attn attn_scale full_attn_alpha_factor full_attn_beta_factor linear_attn_alpha_factor
-    linear_attn_beta_factor use_attention_bias fuse_attention_qkv attn_temperature_tuning num_logits_to_keep
+    activation_sparsity_pattern parallel_attn attn_scale
+    use_attention_bias fuse_attention_qkv attn_temperature_tuning num_logits_to_keep
     """.split()  # noqa: SIM905
 )
 """Fields whose names look like cache layout and that change no byte of it."""
@@ -90,6 +92,8 @@ class Config:
         return None if value is None else self._positive(names[0], value)
 
     def _positive(self, name: str, value: Any) -> int:
+        if isinstance(value, list) and value and all(item == value[0] for item in value):
+            value = value[0]  # one entry per layer, all the same
         if isinstance(value, bool) or not isinstance(value, int | float) or value != int(value) or value <= 0:
             self.fault(name, value, "A positive whole number is allowed.")
             return 1
@@ -106,7 +110,8 @@ class Config:
             InputError: naming every field.
         """
         for name, value in self.text.items():
-            ignored = name in self.used or name in HARMLESS or not _TOUCHES_CACHE.search(name)
+            ignored = name in self.used or name in HARMLESS or name.endswith(_SUFFIXES)
+            ignored = ignored or not _TOUCHES_CACHE.search(name)
             if not ignored and value not in (None, False, 0, "", [], {}) and not name.startswith("vision"):
                 near = nearest(name, self.used)
                 self.fault(

@@ -5,10 +5,22 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from procure.sizing.attention import Attention
+from procure.sizing.builders import PURE_MAMBA, model_type
 from procure.sizing.config import Config
-from procure.sizing.reader import model_type
 
-_PLAIN_MLP = ("gpt2", "gpt_bigcode", "opt", "gpt_neox", "bloom", "falcon", "nemotron_h")
+_PLAIN_MLP = (
+    "gpt2",
+    "gpt_bigcode",
+    "opt",
+    "gpt_neox",
+    "gptj",
+    "bloom",
+    "falcon",
+    "nemotron_h",
+    "starcoder2",
+    "nemotron",
+)
+_FOUR_TIMES = ("gpt2", "gpt_bigcode", "gptj", "opt", "falcon", "bloom")
 _TIED = ("gpt2", "gpt_bigcode", "opt", "gemma", "gemma2", "gemma3_text", "falcon", "bloom")
 
 
@@ -54,10 +66,17 @@ class Moe:
 
 @dataclass(frozen=True)
 class FeedForward:
-    """Feed-forward part of the stack: weights that every token uses, and routed experts."""
+    """Feed-forward part of the stack.
+
+    Attributes:
+        shared_params: weights that every token uses.
+        moe: routed experts.
+        extra_embedding: weights of per-layer input tables (Gemma 3n).
+    """
 
     shared_params: int
     moe: Moe | None
+    extra_embedding: int = 0
 
 
 def read_feed_forward(config: Config, attention: tuple[Attention | None, ...]) -> FeedForward:
@@ -69,17 +88,17 @@ def read_feed_forward(config: Config, attention: tuple[Attention | None, ...]) -
     dense_layers = _ffn_positions(config, attention) - moe_layers
     if config.get("enable_moe_block"):
         dense_layers = dense_layers | moe_layers
-    shared = 0
+    shared, tables = _per_layer_input(config, hidden, len(attention))
     if dense_layers:
         width = config.optional("intermediate_size_mlp", "dense_intermediate_size") or config.optional(
             "intermediate_size", "n_inner", "ffn_dim"
         )
-        if width is None and model_type(config) in ("gpt2", "gpt_bigcode", "opt", "falcon", "bloom"):
+        if width is None and model_type(config) in _FOUR_TIMES:
             width = 4 * hidden
         width = width or config.want("intermediate_size") or 0
         shared += len(dense_layers) * matrices * hidden * width
     if not experts:
-        return FeedForward(shared, None)
+        return FeedForward(shared, None, tables)
     width = config.optional("moe_intermediate_size") or config.want("intermediate_size") or 0
     inner = config.optional("moe_latent_size") or hidden
     per_expert = matrices * inner * width
@@ -89,7 +108,16 @@ def read_feed_forward(config: Config, attention: tuple[Attention | None, ...]) -
     )
     router = hidden * experts + (2 * hidden * inner if inner != hidden else 0)
     shared += len(moe_layers) * (router + matrices * hidden * _shared_width(config, width))
-    return FeedForward(shared, Moe(len(moe_layers), experts, top_k, per_expert))
+    return FeedForward(shared, Moe(len(moe_layers), experts, top_k, per_expert), tables)
+
+
+def _per_layer_input(config: Config, hidden: int, layers: int) -> tuple[int, int]:
+    """Projections and tables of per-layer input embeddings (Gemma 3n), 0 for other LLMs."""
+    width = int(config.get("hidden_size_per_layer_input", default=0))
+    if not width:
+        return 0, 0
+    rows = config.want("vocab_size_per_layer_input", "vocab_size") or 0
+    return 3 * layers * hidden * width, rows * layers * width
 
 
 def _shared_width(config: Config, width: int) -> int:
@@ -109,6 +137,8 @@ def _shared_width(config: Config, width: int) -> int:
 
 def _ffn_positions(config: Config, attention: tuple[Attention | None, ...]) -> set[int]:
     """Positions with a feed-forward block: every layer, or those without attention where a pattern lists them."""
+    if model_type(config) in PURE_MAMBA:
+        return set()
     if config.get("hybrid_override_pattern") or config.get("layers_block_type"):
         return {position for position, layer in enumerate(attention) if layer is None}
     return set(range(len(attention)))
@@ -148,11 +178,11 @@ def count_parameters(
     moe = ffn.moe
     experts = moe.layers * moe.experts * moe.params_per_expert if moe else 0
     routed = moe.layers * moe.top_k * moe.params_per_expert if moe else 0
-    embedding = vocabulary * hidden
-    lm_head = 0 if tied else embedding
+    table = vocabulary * hidden
+    lm_head, embedding = 0 if tied else table, table + ffn.extra_embedding
     return Params(
         total=in_attention + ffn.shared_params + experts + embedding + lm_head,
-        active=in_attention + ffn.shared_params + routed + embedding,
+        active=in_attention + ffn.shared_params + routed + table,
         attention=in_attention,
         shared_ffn=ffn.shared_params,
         experts=experts,

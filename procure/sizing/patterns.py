@@ -159,6 +159,15 @@ def _interval(config: Config) -> list[str] | None:
     return ["full" if (layer + 1) % interval == 0 else "linear" for layer in range(_layers(config))]
 
 
+def _pure_mamba(config: Config, model_type: str) -> list[str] | None:
+    return ["mamba"] * _layers(config) if model_type in ("mamba", "falcon_mamba", "mamba2") else None
+
+
+def _bamba(config: Config) -> list[str] | None:
+    full = config.get("attn_layer_indices")
+    return None if full is None else ["full" if layer in full else "mamba" for layer in range(_layers(config))]
+
+
 def _llama4(config: Config, model_type: str) -> list[str] | None:
     """Chunked layers use rope; every fourth layer (or those with 0 in ``no_rope_layers``) is full and has none."""
     if not config.has("attention_chunk_size") or model_type.startswith("mimo"):
@@ -209,6 +218,7 @@ _LISTS: dict[str, Callable[[Config], list[str] | None]] = {
     "layer_types": _types,
     "sparse_attention_config": _block_sparse,
     "attn_layer_period": _jamba,
+    "attn_layer_indices": _bamba,
     "linear_attn_config": _kimi,
     "attn_type_list": _minimax,
     "layer_group_size": _bailing,
@@ -217,5 +227,5 @@ _LISTS: dict[str, Callable[[Config], list[str] | None]] = {
 }
 """Fields that name the kind of every layer."""
 
-_RULES: tuple[Callable[[Config, str], list[str] | None], ...] = (_llama4, _window_pattern, _window_all)
+_RULES: tuple[Callable[[Config, str], list[str] | None], ...] = (_pure_mamba, _llama4, _window_pattern, _window_all)
 """What a window or chunk means where no field names the layers."""

@@ -88,9 +88,9 @@ class GroupedQuery(Attention):
         """MHA, GQA, MQA or MFA, with its window or chunk."""
         name = "MHA" if self.kv_heads == self.query_heads else "GQA" if self.kv_heads > 1 else "MQA"
         name = "MFA" if self.query_rank is not None else name
-        if self.window is not None:
-            return f"SWA {self.window}"
-        return f"chunked {self.chunk}" if self.chunk is not None else name
+        name = name if self.window is None else f"SWA {self.window}"
+        name = f"chunked {self.chunk}" if self.chunk is not None else name
+        return name if self.owner else f"{name} (shared cache)"
 
     @property
     def shardable_heads(self) -> int:
@@ -123,7 +123,8 @@ class Latent(Attention):
     Stored: ``S * (r + d_r) * b`` once, without a factor 2 or a head count (DeepSeek-V2, arXiv 2405.04434). Plain MLA
     loads the same, in one pass, when weights are absorbed. With DSA (arXiv 2512.02556) an index key is stored for
     every token as well, and a step loads ``index * S + min(S, k) * (r + d_r) * b``: the index scan equals the top-k
-    read at (r + d_r)/d_i * k tokens, but DSA only loads less than plain MLA above (r + d_r) * k / (r + d_r - d_i) tokens.
+    read at (r + d_r)/d_i * k tokens, but DSA only loads less than plain MLA above
+    (r + d_r) * k / (r + d_r - d_i) tokens.
 
     Attributes:
         heads: query heads n.
@@ -133,6 +134,7 @@ class Latent(Attention):
         v_dim: value elements per head (needed for the same).
         query_rank: rank of the query projection, or None for a full one.
         index: the DSA index, or None.
+        owner: keeps its own latent; False where it reads an earlier layer's.
     """
 
     heads: int
@@ -142,14 +144,16 @@ class Latent(Attention):
     v_dim: int | None
     query_rank: int | None = None
     index: SparseIndex | None = None
+    owner: bool = True
     family: ClassVar[str] = "mla"
 
     def parts(self, convention: Convention) -> tuple[Part, ...]:
         """Latent and rope of every token, and the index keys of DSA."""
         read = EVERY_TOKEN if self.index is None else Entries(1, self.index.top_k)
+        held = EVERY_TOKEN if self.owner else None
         parts: tuple[Part, ...] = (
-            Part("latent", "latent", self.latent_dim, 1, EVERY_TOKEN, read),
-            Part("rope", "rope", self.rope_dim, 1, EVERY_TOKEN, read),
+            Part("latent", "latent", self.latent_dim, 1, held, read),
+            Part("rope", "rope", self.rope_dim, 1, held, read),
         )
         if self.index is not None and self.index.owner:
             parts += (Part("index_key", "index_key", self.index.dim, 1, EVERY_TOKEN, EVERY_TOKEN),)
@@ -187,7 +191,7 @@ class Latent(Attention):
             query = hidden * query_out
         else:
             query = hidden * self.query_rank + self.query_rank * query_out
-        down = hidden * (self.latent_dim + self.rope_dim)
+        down = hidden * (self.latent_dim + self.rope_dim) if self.owner else 0
         up = self.latent_dim * self.heads * (self.nope_dim + self.v_dim)
         output = self.heads * self.v_dim * hidden
         index = 0 if self.index is None else self.index.parameters(hidden, self.query_rank or hidden)
@@ -196,9 +200,10 @@ class Latent(Attention):
     @property
     def label(self) -> str:
         """MLA, with DSA where it has an index."""
-        if self.index is None:
-            return "MLA"
-        return "MLA+DSA" if self.index.owner else "MLA+DSA (shared index)"
+        name = "MLA" if self.index is None else "MLA+DSA"
+        if self.index is not None and not self.index.owner:
+            name += " (shared index)"
+        return name if self.owner else f"{name} (shared cache)"
 
     @property
     def shardable_heads(self) -> int:

@@ -1,7 +1,7 @@
 """Bytes of real cache tensors of tiny random LLMs equal the cards read from their own configs.
 
-Every LLM is built from its transformers config class, run once over S tokens in bfloat16 on the CPU, and its cache measured byte
-for byte against :meth:`Card.stored_bytes` under the ``transformers`` convention.
+Every LLM is built from its transformers config class, run once over S tokens in bfloat16 on the CPU, and its cache
+measured byte for byte against :meth:`Card.stored_bytes` under the ``transformers`` convention.
 """
 
 import pytest
@@ -174,6 +174,22 @@ FAMILIES = {
             "layer_types": ["full_attention", "minimax_m3_sparse", "minimax_m3_sparse"],
         },
     ),
+    "layers that share a cache": (
+        "gemma3n_text",
+        {
+            **BASE,
+            **HEADS,
+            "num_hidden_layers": 6,
+            "intermediate_size": 64,
+            "layer_types": ["sliding_attention", "sliding_attention", "full_attention"] * 2,
+            "sliding_window": WINDOW,
+            "num_kv_shared_layers": 2,
+            "hidden_size_per_layer_input": 8,
+            "vocab_size_per_layer_input": 96,
+            "laurel_rank": 4,
+            "activation_sparsity_pattern": [0.0] * 6,
+        },
+    ),
     "keys wider than values": (
         "mimo_v2_flash",
         {
@@ -241,7 +257,7 @@ def cache_bytes(cache: object) -> int:
 
 
 @pytest.fixture(scope="module")
-def _torch():
+def engines():
     """Torch and transformers; absent, the tests fail, because then nothing checked real caches."""
     import torch
     import transformers
@@ -252,8 +268,8 @@ def _torch():
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_card_bytes_equal_cache_tensor_bytes(family, _torch):
-    torch, transformers = _torch
+def test_card_bytes_equal_cache_tensor_bytes(family, engines):
+    torch, transformers = engines
     kind, fields = FAMILIES[family]
     config = transformers.AutoConfig.for_model(kind, **fields)
     model = transformers.AutoModel.from_config(config, dtype=torch.bfloat16).eval()
