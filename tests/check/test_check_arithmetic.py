@@ -1,0 +1,96 @@
+"""Findings that hold where they should and fail where the arithmetic says so."""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from procure.case import Case
+from procure.catalogue import packaged_path
+from procure.check import check_case, show
+from procure.check.arithmetic import Supply, least_load
+from procure.instance import SCHEMA, Instance
+
+
+@pytest.fixture(scope="module")
+def case():
+    return Case.read(packaged_path("data/cases/agentic-2027"))
+
+
+@pytest.fixture(scope="module")
+def instance(case):
+    from procure.instance.build import build
+
+    return build(case)
+
+
+def changed(instance, **tables):
+    return replace(instance, tables={**instance.tables, **tables})
+
+
+def of(findings, name):
+    return findings[findings["finding"].str.startswith(name)]
+
+
+def test_the_example_passes_its_own_arithmetic(case, instance):
+    findings = check_case(case, instance)
+    assert findings["holds"].all(), show(findings)
+    assert show(findings).endswith("all hold.")
+
+
+def test_an_order_stands_a_rounded_up_lead_time_later(case, instance):
+    arrivals = of(check_case(case, instance), "Orders").set_index("item")["quarter"]
+    assert arrivals["vr-nvl72"] == "2028Q1"  # 3.5 quarters, rounded up to 4
+    assert arrivals["lpx"] == "2027Q3"
+
+
+def test_too_little_power_is_said_with_the_quarter_and_the_amounts(case, instance):
+    limits = instance["site_limits"].copy()
+    limits.loc[limits["resource"] == "power_kw", "limit"] = 100.0
+    findings = check_case(
+        case, changed(instance, site_limits=limits, expansion_adds=instance["expansion_adds"].iloc[:0])
+    )
+    power = of(findings, "Power")
+    assert not power["holds"].any()
+    assert power["detail"].str.contains("MW of 0.2 MW").all()
+    room = of(findings, "Room").set_index("item")
+    assert not room.loc["lakeside power_kw", "holds"]
+    assert room.loc["lakeside positions", "holds"]
+
+
+def test_a_workload_that_no_standing_pool_reaches_fails_and_names_the_pools_that_would(case, instance):
+    early = instance["rates"].copy()
+    premium = early["workload"] == "code-agent-premium"
+    first = early["t"] == 0
+    early.loc[premium & first, "requests_per_s"] = 1.0
+    serve = instance["serve"]
+    points = serve[(serve["workload"] == "code-agent-premium") & (serve["t"] == 3)].assign(t=0)
+    tables = {"rates": early, "serve": pd.concat([serve, points], ignore_index=True)}
+    finding = of(check_case(case, changed(instance, **tables)), "A pool").set_index("item").loc["code-agent-premium"]
+    assert not finding["holds"]
+    assert "vr-nvl72+lpx" in finding["detail"]
+    assert "2027Q1" in finding["detail"]
+
+
+def test_load_of_one_workload_on_one_pool_is_what_hand_arithmetic_gives(case):
+    """10 requests/s x (2 s decode + 1 s prefill) on 30 usable racks; 0.4 of the prefill is spared by caches."""
+    rows = {
+        "quarters": [(0, "2027Q1", 1, 2027, 1.0)],
+        "skus": [("gpu", "gpu", "", 1, 0, 0, 1, np.inf, 20, 0.5, 0.2, 0, 0, 0.6, 0.9, 8, 0)],
+        "fixed": [("f", "s", "gpu", 50, -4, 1, 1.0, 0.0, 0, 0.0)],
+        "workloads": [("w", "card", 1.0, 0.9, 0.0, 1.0, 20.0, 5.0, 1.0, 0.0)],
+        "rates": [(0, "w", 0, 10.0, 0.5, 0.4)],
+        "serve": [("p", 0, "w", 0, "card", "gpu", "gpu", 2.0, 0.0, 0.0, 20.0, 1.0, "physics")],
+        "prefill": [
+            ("full", 0, "w", 0, "gpu", "recompute", 1.0, 0.5, 1, 0.0, "physics"),
+            ("kept", 0, "w", 0, "gpu", "dram", 0.0, 0.1, 1, 1.0, "physics"),
+        ],
+    }
+    tables = {name: pd.DataFrame(rows.get(name, []), columns=list(columns)) for name, columns in SCHEMA.items()}
+    supply = Supply(case, Instance(tables, {}))
+    assert least_load(supply, 0, reuse=False) == pytest.approx(10 * 3 / (50 * 0.6))
+    assert least_load(supply, 0, reuse=True) == pytest.approx(10 * (2 + 0.6) / (50 * 0.6))
+    late = tables["prefill"].assign(meets_ttft=[0, 1])
+    supply = Supply(case, Instance({**tables, "prefill": late}, {}))
+    assert least_load(supply, 0, reuse=True) == np.inf  # 60% must be prefilled in full, and only 10% may be late
