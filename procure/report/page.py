@@ -91,7 +91,7 @@ def facts(plan: Plan) -> list[tuple[str, str]]:
     found = [
         ("Net present cost", words.usd(plan.objective_usd)),
         ("Paid for orders in planned quarters", words.usd(float(paid))),
-        ("Peak requests not served", words.share(words.short_share(plan))),
+        ("Planned requests not served, by priority", words.share(words.short_share(plan))),
         ("Planned", words.quarter_ranges(planned)),
         ("Look-ahead", words.quarter_ranges(later) or "none"),
     ]

@@ -58,11 +58,9 @@ def count_of(number: float, noun: str) -> str:
 
 
 def short_share(plan: Plan) -> float:
-    """Share of the planned quarters' peak requests that is not served."""
-    sla = plan.tables["sla"]
-    sla = sla[sla["quarter"].isin(planned_quarters(plan))]
-    asked = float(sla["requests_per_s"].sum())
-    return float((sla["short_share"] * sla["requests_per_s"]).sum()) / asked if asked else 0.0
+    """Share of the planned quarters' requests, weighted by priority, that is not served; 0 below the solver's noise."""
+    found = float(plan.summary["shortfall"]["share"])
+    return found if found > 1e-6 else 0.0
 
 
 def planned_quarters(plan: Plan) -> list[str]:
@@ -79,12 +77,10 @@ def status_sentence(plan: Plan) -> str:
         case Status.OPTIMAL:
             return f"Every SLA is met; the cost is {within}."
         case Status.SHORT:
-            return (
-                f"The cost is {within}, but {share(short_share(plan))} of the planned peak requests cannot be served."
-            )
+            return f"The cost is {within}, but {share(short_share(plan))} of the planned requests cannot be served."
         case Status.LIMIT:
             short = short_share(plan)
-            served = "every SLA is met" if short == 0 else f"{share(short)} of the planned peak requests are not served"
+            served = "every SLA is met" if short == 0 else f"{share(short)} of the planned requests are not served"
             return f"Stopped by a limit before the proof was complete: {served}, the cost is {within}."
     return "DO NOT USE: the plan does not pass its own verification; see the checks."
 
