@@ -14,6 +14,7 @@ import pandas as pd
 
 from procure.case import checks
 from procure.case.defaults import fill
+from procure.case.forecast import fill_peaks
 from procure.case.frames import frame_of, rows_of
 from procure.case.hashing import hash_inputs
 from procure.case.reader import Rows, read_table
@@ -121,7 +122,9 @@ class Case:
             raise InputError(faults)
         used += [f"case.toml {name}: premise case/{name}" for name in settings_used]
         used += fill(tables, settings, catalogue, cards)
-        faults = checks.agreement(tables, settings, catalogue, cards)
+        used_measures, faults = fill_peaks(tables)
+        used += used_measures
+        faults += checks.agreement(tables, settings, catalogue, cards)
         if faults:
             raise InputError(faults)
         frames = {name: frame_of(table, tables[name]) for name, table in TABLES.items()}

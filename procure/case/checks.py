@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from pathlib import Path
 
 from procure.case.reader import Cell, Rows
@@ -29,6 +30,10 @@ class Names:
     catalogue: Catalogue
     folder: Path | None
 
+    @property
+    def _own_curves(self) -> list[str]:
+        return sorted({str(row["curve"]) for row in self.tables["reuse"].rows if row.get("curve")})
+
     @cached_property
     def known(self) -> dict[str, Sequence[str]]:
         """Known names by kind of reference."""
@@ -39,7 +44,7 @@ class Names:
             "scenario": sorted(scenario_values()),
             "kv_format": kv_formats(),
             "precision": weight_precisions(),
-            "reuse_curve": reuse_curves(),
+            "reuse_curve": (*reuse_curves(), *self._own_curves),
             "table": [*TABLES, FILE],
             "card": card_names(),
         }
@@ -128,6 +133,7 @@ def agreement(tables: Tables, settings: Settings, catalogue: Catalogue, cards: M
     faults += _in_horizon(tables, quarters)
     faults += _coverage(tables, quarters)
     faults += _lengths(tables, cards)
+    faults += _curves(tables)
     faults += _sites(tables, catalogue, first)
     faults += _owned(tables, catalogue, quarters)
     return faults
@@ -213,6 +219,31 @@ def _lengths(tables: Tables, cards: Mapping[str, Card]) -> list[Fault]:
         if mean + float(row["output_thinking_tokens"] or 0) + float(row["output_visible_tokens"] or 0) > cap:
             expected = f"Mean input and output within the context cap, {cap:g}."
             faults.append(Fault(file, line, "input_mean_tokens", f"{mean:g}", expected))
+    return faults
+
+
+def _curves(tables: Tables) -> list[Fault]:
+    """Own reuse curves must rise with age, and reuse one share."""
+    faults: list[Fault] = []
+    rows = sorted(_rows(tables, "reuse"), key=lambda x: (str(x[2]["curve"]), float(x[2]["age_s"] or 0)))
+    for (_, _, before), (file, line, row) in pairwise(rows):
+        if before["curve"] != row["curve"]:
+            continue
+        for column, good, expected in (
+            (
+                "return_share",
+                float(row["return_share"] or 0) >= float(before["return_share"] or 0),
+                "No less than at {}.",
+            ),
+            (
+                "reused_share",
+                row["reused_share"] == before["reused_share"],
+                "The same in all rows of a curve, as at {}.",
+            ),
+        ):
+            if not good:
+                where = f"{float(before['age_s'] or 0):g} s ({float(before[column] or 0):g})"
+                faults.append(Fault(file, line, column, f"{float(row[column] or 0):g}", expected.format(where)))
     return faults
 
 

@@ -67,11 +67,22 @@ def _fill_workload(used: Used, row: dict[str, Cell], settings: Settings, cards: 
         "output_visible_tokens",
         "mean_to_peak",
         "shared_prefix_tokens",
+        "session_s_per_call",
+        "calls_per_task",
+        "subtasks",
+        "tool_s",
+        "burst_tokens",
     ):
         put(column, float(values[column]), f"scenario {scenario}")
     put("reuse_curve", values["reuse_curve"], f"scenario {scenario}")
     put("deferrable", values.get("deferrable", "false") == "true", f"scenario {scenario}")
+    put("ttft_share", settings.ttft_share, "case.toml ttft_share")
     put("isl_growth_per_year", settings.isl_growth_per_year, "case.toml isl_growth_per_year")
+    put("output_growth_per_year", 0.0, "no growth")
+    put("tail_growth_per_year", 0.0, "no growth")
+    if settings.growth_route == "cap":
+        put("context_cap_growth_per_year", row["isl_growth_per_year"], "that of the input, route cap")
+    put("context_cap_growth_per_year", 0.0, "no growth")
     tokens = sum(
         _float(row[column], 0.0) for column in ("input_mean_tokens", "output_thinking_tokens", "output_visible_tokens")
     )

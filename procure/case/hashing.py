@@ -38,7 +38,6 @@ def _packaged_card(name: str) -> Path:
     return packaged_path(f"models/{name}.json")
 
 
-@cache
 def _digest(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 

@@ -5,60 +5,12 @@ Validation, the documentation of the case folder and the reports' headings all c
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from procure.case.columns import Column, Table, number, optional, text
 
+__all__ = ["TABLES", "Column", "Table"]
 
-@dataclass(frozen=True)
-class Column:
-    """One column of a case table.
-
-    ``kind`` is text, number, integer, flag, quarter or choice. ``default`` says in words where the value of an
-    empty cell comes from; a required column has none. ``reference`` names what the value must be found in.
-    """
-
-    name: str
-    kind: str
-    description: str
-    unit: str = ""
-    minimum: float | None = None
-    maximum: float | None = None
-    above: float | None = None
-    required: bool = True
-    default: str = ""
-    choices: tuple[str, ...] = ()
-    reference: str = ""
-
-
-@dataclass(frozen=True)
-class Table:
-    """One table of a case: a CSV file of the same name."""
-
-    name: str
-    description: str
-    key: tuple[str, ...]
-    columns: tuple[Column, ...]
-    required: bool = False
-    when_absent: str = ""
-    by_column: dict[str, Column] = field(init=False, repr=False, compare=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "by_column", {column.name: column for column in self.columns})
-
-
-def _text(name: str, description: str, reference: str = "", **more: object) -> Column:
-    return Column(name, "text", description, reference=reference, **more)  # type: ignore[arg-type]
-
-
-def _number(name: str, unit: str, description: str, minimum: float | None = 0.0, **more: object) -> Column:
-    return Column(name, "number", description, unit=unit, minimum=minimum, **more)  # type: ignore[arg-type]
-
-
-def _optional(column: Column, default: str) -> Column:
-    return Column(**{**column.__dict__, "required": False, "default": default})
-
-
-_SITE = _text("site", "A site of sites.csv.", "site")
-_SKU = _text("sku", "A SKU of the catalogue or of hardware.csv.", "sku")
+_SITE = text("site", "A site of sites.csv.", "site")
+_SKU = text("sku", "A SKU of the catalogue or of hardware.csv.", "sku")
 _QUARTER = Column("quarter", "quarter", "Calendar quarter, for example 2027Q1.")
 _COUNT = Column("count", "integer", "Whole units.", unit="units", minimum=1)
 _SCENARIO = "the scenario"
@@ -70,11 +22,16 @@ FORECAST = Table(
     ("quarter", "workload"),
     (
         _QUARTER,
-        _text("workload", "A workload of workloads.csv.", "workload"),
-        _number(
-            "peak_requests_per_s",
-            "requests/s",
-            "Requests per second in the busiest hour.",
+        text("workload", "A workload of workloads.csv.", "workload"),
+        optional(
+            number("peak_requests_per_s", "requests/s", "Requests per second in the busiest hour."),
+            "worked out from one of the next columns",
+        ),
+        optional(number("open_sessions", "sessions", "Sessions open at the peak (Little's law)."), "not used"),
+        optional(number("people", "people", "People at work in the busiest hour."), "not used"),
+        optional(number("requests_per_person_hour", "requests/person/hour", "Needed beside people."), "not used"),
+        optional(
+            number("tokens_per_day", "tokens/day", "Input and output of a mean day, cached ones included."), "not used"
         ),
     ),
     required=True,
@@ -85,11 +42,11 @@ WORKLOADS = Table(
     "What is asked of which LLM, how long, how fast. The scenario fills all but the first three columns.",
     ("workload",),
     (
-        _text("workload", "Name used in the other tables."),
-        _text("scenario", "A packaged scenario: lengths, reuse and service levels.", "scenario"),
-        _text("card", "The LLM: a packaged card, or a JSON file in the case folder.", "card"),
-        _optional(_text("weight_precision", "Precision of the weights.", "precision"), "the card's native precision"),
-        _optional(_text("kv_format", "Format of the KV cache.", "kv_format"), "premise column/workloads.kv_format"),
+        text("workload", "Name used in the other tables."),
+        text("scenario", "A packaged scenario: lengths, reuse and service levels.", "scenario"),
+        text("card", "The LLM: a packaged card, or a JSON file in the case folder.", "card"),
+        optional(text("weight_precision", "Precision of the weights.", "precision"), "the card's native precision"),
+        optional(text("kv_format", "Format of the KV cache.", "kv_format"), "premise column/workloads.kv_format"),
         Column(
             "sla_tier",
             "choice",
@@ -98,28 +55,28 @@ WORKLOADS = Table(
             required=False,
             default="premise column/workloads.sla_tier",
         ),
-        _optional(
-            _number("priority", "weight", "Weight of a request that is not served.", above=0.0, minimum=None),
+        optional(
+            number("priority", "weight", "Weight of a request that is not served.", above=0.0, minimum=None),
             "premise column/workloads.priority",
         ),
         Column("deferrable", "flag", "May wait for quiet hours; sized at its mean.", required=False, default=_SCENARIO),
-        _optional(_number("ttft_s", "s", "Time to first token.", above=0.0, minimum=None), f"{_SCENARIO} at the tier"),
-        _optional(
-            _number("tps_user", "tokens/s", "Speed of visible output per user; 0 for no target."),
+        optional(number("ttft_s", "s", "Time to first token.", above=0.0, minimum=None), f"{_SCENARIO} at the tier"),
+        optional(
+            number("tps_user", "tokens/s", "Speed of visible output per user; 0 for no target."),
             f"{_SCENARIO} at the tier",
         ),
-        _optional(
-            _number("tps_thinking", "tokens/s", "Speed of thinking per user; 0 for no target."),
+        optional(
+            number("tps_thinking", "tokens/s", "Speed of thinking per user; 0 for no target."),
             f"{_SCENARIO} at the tier",
         ),
-        _optional(
-            _number("input_mean_tokens", "tokens", "Mean input of a request, history included.", minimum=1), _SCENARIO
+        optional(
+            number("input_mean_tokens", "tokens", "Mean input of a request, history included.", minimum=1), _SCENARIO
         ),
-        _optional(_number("input_p50_tokens", "tokens", "Median input.", minimum=1), _LENGTHS),
-        _optional(_number("input_p90_tokens", "tokens", "90th percentile of input.", minimum=1), _LENGTHS),
-        _optional(_number("input_p99_tokens", "tokens", "99th percentile of input.", minimum=1), _LENGTHS),
-        _optional(
-            _number(
+        optional(number("input_p50_tokens", "tokens", "Median input.", minimum=1), _LENGTHS),
+        optional(number("input_p90_tokens", "tokens", "90th percentile of input.", minimum=1), _LENGTHS),
+        optional(number("input_p99_tokens", "tokens", "99th percentile of input.", minimum=1), _LENGTHS),
+        optional(
+            number(
                 "context_cap_tokens",
                 "tokens",
                 "Longest context served: longer ones are compacted to it. "
@@ -128,16 +85,16 @@ WORKLOADS = Table(
             ),
             _SCENARIO,
         ),
-        _optional(
-            _number("output_thinking_tokens", "tokens", "Thinking per request; dropped from the next prompt."),
+        optional(
+            number("output_thinking_tokens", "tokens", "Thinking per request; dropped from the next prompt."),
             _SCENARIO,
         ),
-        _optional(
-            _number("output_visible_tokens", "tokens", "Visible output per request; part of the next prompt."),
+        optional(
+            number("output_visible_tokens", "tokens", "Visible output per request; part of the next prompt."),
             _SCENARIO,
         ),
-        _optional(
-            _number(
+        optional(
+            number(
                 "mean_to_peak",
                 "fraction",
                 "Mean over peak rate; energy and wear follow the mean.",
@@ -147,24 +104,59 @@ WORKLOADS = Table(
             ),
             _SCENARIO,
         ),
-        _optional(
-            _text(
+        optional(
+            text(
                 "reuse_curve",
                 "Which reuse curve: a packaged name, with :low or :high for its band, or none.",
                 "reuse_curve",
             ),
             _SCENARIO,
         ),
-        _optional(
-            _number("shared_prefix_tokens", "tokens", "System and tool prompt shared by all requests; always kept."),
+        optional(
+            number("shared_prefix_tokens", "tokens", "System and tool prompt shared by all requests; always kept."),
             _SCENARIO,
         ),
-        _optional(
-            _number("isl_growth_per_year", "fraction/year", "Growth of input length.", minimum=-0.9),
+        optional(
+            number("isl_growth_per_year", "fraction/year", "Growth of input length.", minimum=-0.9),
             "the case's setting",
         ),
-        _optional(
-            _number(
+        optional(
+            number("output_growth_per_year", "fraction/year", "Growth of output length.", minimum=-0.9), "no growth"
+        ),
+        optional(
+            number("context_cap_growth_per_year", "fraction/year", "Growth of the context cap.", minimum=-0.9),
+            "that of the input under route cap, else no growth",
+        ),
+        optional(
+            number(
+                "tail_growth_per_year",
+                "fraction/year",
+                "Growth of the spread of lengths at equal mean: more long requests.",
+                minimum=-0.9,
+            ),
+            "no growth",
+        ),
+        optional(
+            number("session_s_per_call", "s", "Seconds of open session per request.", above=0.0, minimum=None),
+            _SCENARIO,
+        ),
+        optional(number("calls_per_task", "requests/task", "Requests of one task.", minimum=1), _SCENARIO),
+        optional(number("subtasks", "sessions/task", "Sessions into which a task is split.", minimum=1), _SCENARIO),
+        optional(number("tool_s", "s/task", "Time that the tools of one task take."), _SCENARIO),
+        optional(number("burst_tokens", "tokens", "First tokens that must come at burst speed."), _SCENARIO),
+        optional(
+            number(
+                "ttft_share",
+                "fraction",
+                "Share of requests that must meet their TTFT.",
+                above=0.0,
+                minimum=None,
+                maximum=1.0,
+            ),
+            "the case's setting",
+        ),
+        optional(
+            number(
                 "lookahead_short_usd_per_request", "USD/request", "Worth of a request not served in the look-ahead."
             ),
             "lookahead_short_usd_per_million_tokens x mean input and output",
@@ -178,32 +170,32 @@ SITES = Table(
     "What each site can hold from a quarter on, until its next row. A site needs a row at or before the first quarter.",
     ("site", "from_quarter"),
     (
-        _text("site", "Name used in the other tables."),
+        text("site", "Name used in the other tables."),
         Column("from_quarter", "quarter", "The limits hold from this quarter on."),
-        _number("power_kw", "kW", "Power that the site can supply, on the stated basis."),
+        number("power_kw", "kW", "Power that the site can supply, on the stated basis."),
         Column(
             "power_basis",
             "choice",
             "Whether power_kw is drawn from the grid (facility) or arrives at racks (it).",
             choices=("facility", "it"),
         ),
-        _number("pue", "ratio", "Facility power over IT power.", minimum=1.0, maximum=3.0),
-        _number("positions", "rack positions", "Rack positions."),
-        _number("area_m2", "m2", "Whitespace, aisles included."),
-        _optional(
-            _number("liquid_kw", "kW", "Heat that liquid cooling can take."),
+        number("pue", "ratio", "Facility power over IT power.", minimum=1.0, maximum=3.0),
+        number("positions", "rack positions", "Rack positions."),
+        number("area_m2", "m2", "Whitespace, aisles included."),
+        optional(
+            number("liquid_kw", "kW", "Heat that liquid cooling can take."),
             "premise column/sites.liquid_kw (no limit)",
         ),
-        _optional(_number("ports", "ports", "Network ports."), "premise column/sites.ports (no limit)"),
-        _optional(
-            _number("floor_load_kg_per_m2", "kg/m2", "What the floor bears under a rack.", above=0.0, minimum=None),
+        optional(number("ports", "ports", "Network ports."), "premise column/sites.ports (no limit)"),
+        optional(
+            number("floor_load_kg_per_m2", "kg/m2", "What the floor bears under a rack.", above=0.0, minimum=None),
             "premise column/sites.floor_load_kg_per_m2",
         ),
         Column(
             "pods_max", "integer", "Pods (domains that share CMX and LPX) that may stand here.", unit="pods", minimum=0
         ),
-        _number("electricity_usd_per_kwh", "USD/kWh", "Price of electricity."),
-        _number("space_usd_per_kw_month", "USD/kW/month", "Rent per kW of IT power in use."),
+        number("electricity_usd_per_kwh", "USD/kWh", "Price of electricity."),
+        number("space_usd_per_kw_month", "USD/kW/month", "Rent per kW of IT power in use."),
     ),
     required=True,
 )
@@ -212,7 +204,7 @@ BUDGET = Table(
     "budget",
     "Capital that may be spent in each quarter; every quarter of the plan and its look-ahead.",
     ("quarter",),
-    (_QUARTER, _number("budget_usd", "USD", "Capital budget of the quarter.")),
+    (_QUARTER, number("budget_usd", "USD", "Capital budget of the quarter.")),
     when_absent="No budget limit.",
 )
 
@@ -225,7 +217,7 @@ FLEET = Table(
         _SKU,
         _COUNT,
         Column("in_service", "quarter", "Quarter in which these units went into service; before the first quarter."),
-        _number("paid_usd_per_unit", "USD", "Price paid, attach included."),
+        number("paid_usd_per_unit", "USD", "Price paid, attach included."),
         Column(
             "retirable",
             "flag",
@@ -246,9 +238,9 @@ ORDERS = Table(
         _SKU,
         _COUNT,
         Column("delivery", "quarter", "Quarter of delivery, inside the horizon."),
-        _number("price_usd_per_unit", "USD", "Agreed price, attach and installation included."),
-        _optional(
-            _number("paid_share", "fraction", "Share of the price already paid.", maximum=1.0),
+        number("price_usd_per_unit", "USD", "Agreed price, attach and installation included."),
+        optional(
+            number("paid_share", "fraction", "Share of the price already paid.", maximum=1.0),
             "the class's milestone at order",
         ),
     ),
@@ -261,14 +253,14 @@ EXPANSIONS = Table(
     ("site", "expansion"),
     (
         _SITE,
-        _text("expansion", "Name of the step."),
-        _number("power_kw", "kW", "Power added, on the site's basis."),
-        _number("positions", "rack positions", "Positions added."),
-        _number("area_m2", "m2", "Whitespace added."),
-        _optional(_number("liquid_kw", "kW", "Liquid cooling added."), "premise column/expansions.liquid_kw"),
-        _optional(_number("ports", "ports", "Ports added."), "premise column/expansions.ports"),
-        _number("capex_usd", "USD", "Capital per step."),
-        _number("lead_quarters", "quarters", "From decision to use; rounded up to whole quarters."),
+        text("expansion", "Name of the step."),
+        number("power_kw", "kW", "Power added, on the site's basis."),
+        number("positions", "rack positions", "Positions added."),
+        number("area_m2", "m2", "Whitespace added."),
+        optional(number("liquid_kw", "kW", "Liquid cooling added."), "premise column/expansions.liquid_kw"),
+        optional(number("ports", "ports", "Ports added."), "premise column/expansions.ports"),
+        number("capex_usd", "USD", "Capital per step."),
+        number("lead_quarters", "quarters", "From decision to use; rounded up to whole quarters."),
         Column("max_count", "integer", "How many steps at most.", unit="steps", minimum=1),
     ),
     when_absent="Sites cannot be expanded.",
@@ -278,8 +270,29 @@ RESERVED = Table(
     "reserved",
     "Units held for something else, such as training or a customer.",
     ("site", "sku", "quarter", "purpose"),
-    (_SITE, _SKU, _QUARTER, _COUNT, _text("purpose", "What they are held for.")),
+    (_SITE, _SKU, _QUARTER, _COUNT, text("purpose", "What they are held for.")),
     when_absent="Everything owned may serve.",
+)
+
+REUSE = Table(
+    "reuse",
+    "Reuse curves of your own, as `procure trace` writes them (reuse_curve.csv); name them in workloads.reuse_curve.",
+    ("curve", "age_s"),
+    (
+        text("curve", "Name of the curve."),
+        number("age_s", "s", "Idle time from completion to the next arrival.", above=0.0, minimum=None),
+        number("return_share", "fraction", "Requests, by tokens, that return within the age.", maximum=1.0),
+        number("reused_share", "fraction", "Share of a returning request's input that is reused.", maximum=1.0),
+        Column(
+            "clock",
+            "choice",
+            "What the age counts from: completion (idle), or start, which overstates idle time.",
+            choices=("idle", "start"),
+            required=False,
+            default="idle",
+        ),
+    ),
+    when_absent="Packaged curves only.",
 )
 
 HARDWARE = Table(
@@ -287,16 +300,16 @@ HARDWARE = Table(
     "A case's own figures over the catalogue's, one attribute of one SKU, class or price path per row.",
     ("sku", "attribute"),
     (
-        _text("sku", "A SKU, class or price path of the catalogue; a new SKU has a row with attribute kind.", ""),
-        _text("attribute", "An attribute of the catalogue."),
-        _text("value", "The value, in the catalogue's unit."),
-        _text("unit", "The catalogue's unit."),
-        _optional(_text("low", "Low end of the band."), "no band"),
-        _optional(_text("high", "High end of the band."), "no band"),
-        _optional(_text("kind", "Kind of evidence."), "user"),
-        _text("source", "Where the figure comes from."),
-        _optional(_text("source_date", "Its date."), "empty"),
-        _optional(_text("note", "Anything else."), "empty"),
+        text("sku", "A SKU, class or price path of the catalogue; a new SKU has a row with attribute kind.", ""),
+        text("attribute", "An attribute of the catalogue."),
+        text("value", "The value, in the catalogue's unit."),
+        text("unit", "The catalogue's unit."),
+        optional(text("low", "Low end of the band."), "no band"),
+        optional(text("high", "High end of the band."), "no band"),
+        optional(text("kind", "Kind of evidence."), "user"),
+        text("source", "Where the figure comes from."),
+        optional(text("source_date", "Its date."), "empty"),
+        optional(text("note", "Anything else."), "empty"),
     ),
     when_absent="The catalogue as packaged.",
 )
@@ -307,10 +320,10 @@ ATTACH = Table(
     ("sku",),
     (
         _SKU,
-        _optional(_number("attach_kw", "kW", "Switches and their optics."), "the catalogue"),
-        _optional(_number("attach_positions", "rack positions", "Network racks and row CDUs."), "the catalogue"),
-        _optional(_number("attach_usd", "USD", "Switches, optics, cabling."), "the catalogue"),
-        _optional(_number("install_usd", "USD", "Installation, freight, first spare parts."), "the catalogue"),
+        optional(number("attach_kw", "kW", "Switches and their optics."), "the catalogue"),
+        optional(number("attach_positions", "rack positions", "Network racks and row CDUs."), "the catalogue"),
+        optional(number("attach_usd", "USD", "Switches, optics, cabling."), "the catalogue"),
+        optional(number("install_usd", "USD", "Installation, freight, first spare parts."), "the catalogue"),
     ),
     when_absent="The catalogue as packaged.",
 )
@@ -322,7 +335,7 @@ PRICES = Table(
     (
         _SKU,
         Column("quarter", "quarter", "Quarter of delivery."),
-        _number("price_usd", "USD", "Price of one unit."),
+        number("price_usd", "USD", "Price of one unit."),
     ),
     when_absent="The catalogue as packaged.",
 )
@@ -332,17 +345,17 @@ SOURCES = Table(
     "Where the numbers of the other tables come from. For readers: it changes nothing in the plan.",
     ("table", "column", "item"),
     (
-        _text("table", "A table of this case, or case.toml.", "table"),
-        _text("column", "Column or setting."),
-        _optional(_text("item", "Which rows, in words or by key."), "all rows"),
+        text("table", "A table of this case, or case.toml.", "table"),
+        text("column", "Column or setting."),
+        optional(text("item", "Which rows, in words or by key."), "all rows"),
         Column(
             "kind",
             "choice",
             "Kind of evidence.",
             choices=("measured", "user", "published", "press", "analyst", "physics", "vendor claim", "assumption"),
         ),
-        _text("source", "Where it comes from, or how it was reasoned."),
-        _optional(_text("note", "Anything else."), "empty"),
+        text("source", "Where it comes from, or how it was reasoned."),
+        optional(text("note", "Anything else."), "empty"),
     ),
     when_absent="The case names no sources.",
 )
@@ -358,6 +371,7 @@ TABLES: dict[str, Table] = {
         ORDERS,
         EXPANSIONS,
         RESERVED,
+        REUSE,
         HARDWARE,
         ATTACH,
         PRICES,
