@@ -122,7 +122,7 @@ def _value(value: Any, field: Field[Any], where: str, file: str, faults: list[Fa
         return value
     if "str" in kind and value in ("float32", "bfloat16", "float16"):
         return value
-    zero = field.name in ("ratio", "index_dim", "index_heads", "sinks", "rope_dim", "speculative_columns")
+    zero = field.name in ("tokens_per_entry", "index_dim", "index_heads", "sinks", "rope_dim", "speculative_columns")
     if "int" in kind and isinstance(value, int) and not isinstance(value, bool) and value >= (0 if zero else 1):
         return value
     faults.append(Fault(file, 0, f"{where}.{field.name}", str(value), f"{kind}, positive, is allowed."))

@@ -268,7 +268,7 @@ def build_compressed(config: Config, ratio: int) -> Compressed:
         heads=config.need("num_attention_heads"),
         dim=config.need("head_dim"),
         rope_dim=config.need("qk_rope_head_dim"),
-        ratio=ratio,
+        tokens_per_entry=ratio,
         window=config.need("sliding_window"),
         query_rank=config.need("q_lora_rank"),
         output_rank=config.need("o_lora_rank"),

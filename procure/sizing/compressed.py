@@ -12,14 +12,14 @@ from procure.sizing.formats import Convention, encodings
 
 @dataclass(frozen=True)
 class Compressed(Attention):
-    """One layer of DeepSeek-V4 (arXiv 2606.19348): a window beside entries that each stand for ``ratio`` tokens.
+    """One layer of DeepSeek-V4 (arXiv 2606.19348): a window beside entries that each stand for several tokens.
 
     An entry is one vector of c elements that serves as key and value (no factor 2), d_r of them carrying rope.
 
-    * CSA (ratio 4, with an index): stored ``floor(S/4)(c + d_i) + min(S, W) c``; loaded all index keys,
+    * CSA (4 tokens per entry, with an index): stored ``floor(S/4)(c + d_i) + min(S, W) c``; loaded all index keys,
       ``min(floor(S/4), k)`` entries and the window.
-    * HCA (ratio 128, no index): stored and loaded ``floor(S/128) c + min(S, W) c``.
-    * ratio 0: the window alone.
+    * HCA (128, no index): stored and loaded ``floor(S/128) c + min(S, W) c``.
+    * 0: the window alone.
 
     Tokens that wait to be compressed are kept by engines in fp32: SGLang in rings of fixed size (CSA 8 slots of 8,192 B
     and 8 of 2,048 B for the index, HCA 128 slots of 4,096 B), which the papers' formula leaves out
@@ -29,7 +29,7 @@ class Compressed(Attention):
         heads: query heads.
         dim: c.
         rope_dim: d_r.
-        ratio: tokens per entry; 0 for a window alone.
+        tokens_per_entry: 4 for CSA, 128 for HCA, 0 for a window alone.
         window: W.
         index_dim: d_i, 0 without an index.
         index_heads: index queries.
@@ -42,7 +42,7 @@ class Compressed(Attention):
     heads: int
     dim: int
     rope_dim: int
-    ratio: int
+    tokens_per_entry: int
     window: int
     query_rank: int
     output_rank: int
@@ -60,12 +60,12 @@ class Compressed(Attention):
     def parts(self, convention: Convention) -> tuple[Part, ...]:
         """Window, compressed entries, index keys, and what waits to be compressed."""
         rows = Entries(1, self.window - convention.window_rows_less)
-        copies = 2 if self.ratio == 0 and convention.compressor == "tail" else 1
+        copies = 2 if self.tokens_per_entry == 0 and convention.compressor == "tail" else 1
         parts = self._entry("window", rows, rows, copies)
-        if self.ratio == 0:
+        if self.tokens_per_entry == 0:
             return parts
-        held = Entries(self.ratio)
-        parts += self._entry("compressed", held, Entries(self.ratio, self.top_k), 1)
+        held = Entries(self.tokens_per_entry)
+        parts += self._entry("compressed", held, Entries(self.tokens_per_entry, self.top_k), 1)
         if self.index_dim:
             parts += (Part("index_key", "index_key", self.index_dim, 1, held, held),)
         return parts + self._waiting(convention)
@@ -83,7 +83,7 @@ class Compressed(Attention):
         widths = [2 * self._overlap * dim for dim in (self.dim, self.index_dim) if dim]
         if convention.compressor == "tail":
             return self._tail()
-        slots, fp32 = self.ratio * self._overlap, encodings()["fp32"]
+        slots, fp32 = self.tokens_per_entry * self._overlap, encodings()["fp32"]
         rings = tuple(Part("compressor_state", "compressor", w, slots, PER_SEQUENCE, None, fp32) for w in widths)
         steps = tuple(Part("compressor_state", "compressor", w, 1, None, PER_SEQUENCE, fp32) for w in widths)
         return rings + steps
@@ -91,23 +91,23 @@ class Compressed(Attention):
     def _tail(self) -> tuple[Part, ...]:
         """transformers: tokens of the open block; with overlap, half of the block before (gates in fp32)."""
         name, bf16, fp32 = "compressor_state", encodings()["bf16"], encodings()["fp32"]
-        waiting, before = Pending(self.ratio), Entries(self.ratio, 1)
+        waiting, before = Pending(self.tokens_per_entry), Entries(self.tokens_per_entry, 1)
         parts: tuple[Part, ...] = ()
         for dim in (dim for dim in (self.dim, self.index_dim) if dim):
             parts += (Part(name, "compressor", 2 * self._overlap * dim, 1, waiting, waiting, bf16),)
             if self._overlap == 2:
-                parts += (Part(name, "compressor", dim, self.ratio, before, before, bf16),)
-                parts += (Part(name, "compressor", dim, self.ratio, before, before, fp32),)
+                parts += (Part(name, "compressor", dim, self.tokens_per_entry, before, before, bf16),)
+                parts += (Part(name, "compressor", dim, self.tokens_per_entry, before, before, fp32),)
         return parts
 
     def decode_work(self) -> Work:
         """``4 n c`` FLOP per entry read (key and value in one vector); the indexer ``2 n_i d_i`` per index key."""
         per_entry = 4.0 * self.heads * self.dim
         work: Work = ((per_entry, Entries(1, self.window)),)
-        if self.ratio:
-            work += ((per_entry, Entries(self.ratio, self.top_k)),)
+        if self.tokens_per_entry:
+            work += ((per_entry, Entries(self.tokens_per_entry, self.top_k)),)
         if self.index_dim:
-            work += ((2.0 * self.index_heads * self.index_dim, Entries(self.ratio)),)
+            work += ((2.0 * self.index_heads * self.index_dim, Entries(self.tokens_per_entry)),)
         return work
 
     def parameters(self, hidden: int) -> int:
@@ -115,7 +115,7 @@ class Compressed(Attention):
         wide = self.heads * self.dim
         query = hidden * self.query_rank + self.query_rank * wide
         output = wide * self.output_rank + self.output_groups * self.output_rank * hidden
-        compressor = 2 * self._overlap * hidden * self.dim if self.ratio else 0
+        compressor = 2 * self._overlap * hidden * self.dim if self.tokens_per_entry else 0
         index = 0
         if self.index_dim:
             index = self.query_rank * self.index_heads * self.index_dim + hidden * self.index_heads
@@ -125,7 +125,7 @@ class Compressed(Attention):
     @property
     def label(self) -> str:
         """CSA, HCA or a window alone."""
-        return f"SWA {self.window}" if self.ratio == 0 else "CSA" if self.index_dim else "HCA"
+        return f"SWA {self.window}" if self.tokens_per_entry == 0 else "CSA" if self.index_dim else "HCA"
 
     @property
     def shardable_heads(self) -> int:
