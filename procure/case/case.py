@@ -153,14 +153,14 @@ class Case:
 
     @cached_property
     def premises(self) -> dict[str, Fact]:
-        """Settings and column defaults that were not stated, by name, as the premises they are."""
-        facts = {
-            f"case/{key}": self.catalogue.premise("case", key)
-            for key in Settings.model_fields
-            if ("case", key) in self.catalogue.premises and key not in self._given
-        }
-        return facts | {
-            f"{group}/{key}": fact for (group, key), fact in self.catalogue.premises.items() if group == "column"
+        """The premises behind defaults that were used: ``case/<setting>`` and ``column/<table>.<column>``."""
+        used = {entry.split(":")[0] for entry in self.defaults_used}
+        names = {("case", key): f"case.toml {key}" for key in Settings.model_fields}
+        names |= {key: key[1] for key in self.catalogue.premises if key[0] == "column"}
+        return {
+            f"{group}/{key}": self.catalogue.premise(group, key)
+            for (group, key), entry in names.items()
+            if entry in used
         }
 
     def replace(

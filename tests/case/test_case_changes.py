@@ -104,3 +104,11 @@ def test_a_users_own_card_counts_by_content_not_by_place(folder):
     two = Case.read(folder(files={"workloads.csv": workloads, "mine.json": card}, name="two"))
     other = Case.read(folder(files={"workloads.csv": workloads, "mine.json": card + "\n"}, name="three"))
     assert one.input_hash == two.input_hash != other.input_hash
+
+
+def test_the_premises_of_a_case_are_those_that_it_did_not_state(small):
+    assert "case/utilisation_cap" in small.premises
+    assert "column/workloads.kv_format" in small.premises
+    assert "column/expansions.ports" not in small.premises  # there are no expansions
+    stated = small.with_value("utilisation_cap", 0.7)
+    assert set(small.premises) - set(stated.premises) == {"case/utilisation_cap"}
