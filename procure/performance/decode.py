@@ -60,13 +60,13 @@ class Lengths:
     upper: np.ndarray
 
 
-def engine(deployment: Deployment, lengths: Lengths, rules: Physics) -> Engine:
+def engine(deployment: Deployment, lengths: Lengths, rules: Physics, *, speculate: bool = True) -> Engine:
     """The physics of a deployment for some lengths, ready to be asked for batches."""
     pool, card, work = deployment.pool, deployment.card, deployment.work
     resident = attention_resident_bytes_per_gpu if deployment.lpx else resident_bytes_per_gpu
     flat = layouts(pool, work, resident)
     layout = flat.expand(1)
-    drafts = np.array([0.0, *(premises()["layouts"]["draft_lengths"] if work.draft_layers else [])])
+    drafts = np.array([0.0, *(premises()["layouts"]["draft_lengths"] if speculate and work.draft_layers else [])])
     kv = deployment.kv_format
     drafting = card.speculating() if work.draft_layers else card
 
@@ -124,6 +124,14 @@ def solve(deployment: Deployment, lengths: Lengths, tps_user: np.ndarray) -> dic
     reached = base[points["element"]]
     points["low"], points["high"] = low[points["element"]] / reached, high[points["element"]] / reached
     return points
+
+
+def best_rates(
+    deployment: Deployment, lengths: Lengths, tps_user: np.ndarray, rules: Physics, *, speculate: bool = True
+) -> np.ndarray:
+    """Highest tokens/s per decode GPU of each element under given physics; 0 where no layout serves it."""
+    asked = engine(deployment, lengths, rules, speculate=speculate)
+    return asked.best(asked.largest_batch(np.asarray(tps_user, dtype=float)), np.ones(asked.drafts.size))
 
 
 def _points(asked: Engine, largest: np.ndarray, deployment: Deployment) -> dict[str, np.ndarray]:

@@ -58,9 +58,11 @@ class Engine:
             batch: streams per replica; 0 where a layout cannot serve.
             speed_factor: true over computed TPS/User, one for each draft length.
         """
-        speed = self.speed(np.maximum(batch, self.least)) * speed_factor
-        rate = np.where(batch > 0, batch * speed / self.layout.gpus, 0.0)
-        return rate.max(axis=(1, 2), initial=0.0)
+        return (self.rates(batch) * speed_factor).max(axis=(1, 2), initial=0.0)
+
+    def rates(self, batch: np.ndarray) -> np.ndarray:
+        """Tokens/s per GPU of each element, layout and draft length; 0 where a layout cannot serve."""
+        return np.where(batch > 0, batch * self.speed(np.maximum(batch, self.least)) / self.layout.gpus, 0.0)
 
     def largest_batch(self, tps_user: np.ndarray) -> np.ndarray:
         """Largest batch per replica that fits and meets a speed; 0 where none does.

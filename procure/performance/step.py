@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from procure.performance.physics import Physics
-from procure.performance.work import Work, attention_peak_flops, peak_flops
+from procure.performance.work import Work, attention_peak_flops, is_widened, peak_flops
 
 if TYPE_CHECKING:
     from procure.catalogue import Sku
@@ -108,7 +108,7 @@ def decode_terms(
         1.0 + draft
     )
     experts = work.experts.stored_bytes * expert_share_read(work, layout, tokens) * extra_layers
-    if peak_flops(pool, work.experts.encoding) <= pool.bf16_flops_per_gpu and "16" not in work.experts.encoding:
+    if is_widened(pool, work.experts.encoding):
         experts = experts / physics.widening_efficiency
     read = experts + dense / np.where(spread, 1.0, gpus)
     gemm = sum(part.flops_per_token / peak_flops(pool, part.encoding) for part in (work.experts, *work.dense))

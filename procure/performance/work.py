@@ -114,20 +114,30 @@ def _part(stored: float, per_token: float, encoding: Encoding) -> Part:
     return Part(stored * _bytes_each(encoding), float(per_token), encoding.name)
 
 
+def is_widened(pool: Sku, encoding: str) -> bool:
+    """Whether kernels widen weights of an encoding to BF16 on the way.
+
+    INT4 anywhere, 4-bit floats on a GPU without FP4 units, 8-bit formats on a GPU without FP8 units.
+    """
+    if encoding.startswith("int4"):
+        return True
+    if encoding in ("nvfp4", "mxfp4", "fp4"):
+        return not pool.fp4_flops_per_gpu
+    return encoding.startswith(("fp8", "int8")) and not pool.fp8_flops_per_gpu
+
+
 def peak_flops(pool: Sku, encoding: str) -> float:
     """Dense peak of one GPU for weights of an encoding, FLOP/s.
 
-    NVFP4 multiplies at the FP4 peak and MXFP4 (with FP8 activations) at the FP8 peak of a GPU with FP4 units.
-    Elsewhere, and for INT4 anywhere, weights are widened to BF16. FP8 falls back to BF16 where there is no FP8 unit.
+    NVFP4 multiplies at the FP4 peak, MXFP4 (with FP8 activations) at the FP8 peak; widened weights at the BF16 peak.
     """
-    bf16, fp8, fp4 = pool.bf16_flops_per_gpu, pool.fp8_flops_per_gpu, pool.fp4_flops_per_gpu
+    if is_widened(pool, encoding):
+        return pool.bf16_flops_per_gpu
     if encoding in ("nvfp4", "fp4"):
-        return fp4 or bf16
-    if encoding == "mxfp4":
-        return fp8 if fp4 else bf16
-    if encoding.startswith(("fp8", "int8")):
-        return fp8 or bf16
-    return bf16
+        return pool.fp4_flops_per_gpu
+    if encoding == "mxfp4" or encoding.startswith(("fp8", "int8")):
+        return pool.fp8_flops_per_gpu
+    return pool.bf16_flops_per_gpu
 
 
 def attention_peak_flops(pool: Sku, kv_format: str) -> float:

@@ -1,0 +1,158 @@
+"""Fitting the physics on measured points, and the split that keeps rows out of the fit.
+
+Rows are split by run before anything is fitted: every third run of a hardware, card and speculation (in the order of a
+checksum) is kept out. The split is data: ``data/performance/split.csv``. What hardware or an LLM that was never seen
+costs in accuracy is found by leaving each out in turn and fitting again.
+"""
+
+from __future__ import annotations
+
+import zlib
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from scipy.optimize import least_squares
+
+from procure.performance.frontier import predict_prefill
+from procure.performance.physics import REFERENCE_SOFTWARE, Physics, Software, premise
+from procure.performance.predict import Runs
+
+HELD_EVERY = 3
+ROBUST_AT = 0.1
+"""Log error beyond which a row pulls linearly, not squared: some runs are plainly faulty."""
+PRIOR_WEIGHT = 0.05
+MOST_EFFICIENT = 0.95
+_PENALTY = 5.0
+PREFILL_WEIGHT = 2.0
+"""Weight of a saturated prefill row: five rows against hundreds."""
+
+PRIOR = {
+    "weight_efficiency": 0.85,
+    "widening_efficiency": 0.8,
+    "kv_efficiency": 0.6,
+    "gemm_efficiency": 0.3,
+    "attention_efficiency": 0.45,
+    "reduce_efficiency": 0.2,
+    "exchange_efficiency": 0.3,
+    "prefill_efficiency": 0.27,
+    "layer_latency_s": 45e-6,
+    "latent_latency_s": 40e-6,
+    "tensor_latency_s": 5e-6,
+    "spread_latency_s": 11e-6,
+    "off_domain_latency_s": 58e-6,
+    "fp8_latency_factor": 1.25,
+}
+"""Where the search starts and what it is held to, weakly: published kernel efficiencies and a prototype's latencies."""
+HELD = ("scale_out_efficiency", "prefill_attention_efficiency")
+"""Parameters that the points do not identify: premises, not fitted."""
+SOFTWARE_PRIOR = {
+    "latency_per_month": 0.97,
+    f"acceptance.{REFERENCE_SOFTWARE}": 0.65,
+    "acceptance.sglang": 0.5,
+    "latency.vllm": 1.4,
+    "latency.sglang": 1.0,
+    f"mixing.{REFERENCE_SOFTWARE}": 1.0,
+    "mixing.vllm": 1.0,
+    "mixing.sglang": 1.2,
+}
+
+
+def run_key(rows: pd.DataFrame) -> pd.Series:
+    """What a run is: its number where the source gives one, else the source; for each hardware, card, speculation."""
+    run = rows["source"].str.extract(r"run (\d+)", expand=False).fillna(rows["source"])
+    return rows["hardware"] + "|" + rows["model"] + "|" + rows["speculation"].astype(str) + "|" + run
+
+
+def split_runs(seen: pd.DataFrame) -> pd.DataFrame:
+    """Assign every run to ``fit`` or ``test``: columns run, part, rows.
+
+    A group with one run gives it to the fit.
+    """
+    keys = run_key(seen)
+    rows = []
+    for _, group in seen.groupby(["sku", "card", "speculation"]):
+        runs = sorted(set(keys[group.index]), key=lambda run: (zlib.crc32(run.encode()), run))
+        for position, run in enumerate(runs):
+            part = "test" if position % HELD_EVERY == 1 else "fit"
+            rows.append((run, part, int((keys == run).sum())))
+    return pd.DataFrame(rows, columns=["run", "part", "rows"]).sort_values("run", ignore_index=True)
+
+
+def parts(seen: pd.DataFrame, split: pd.DataFrame) -> pd.Series:
+    """``fit`` or ``test`` of each row; rows of runs that the split does not know are ``test``."""
+    known = dict(zip(split["run"], split["part"], strict=True))
+    return run_key(seen).map(known).fillna("test")
+
+
+def decode_runs(seen: pd.DataFrame) -> pd.DataFrame:
+    """Rows with a layout, one for each run and load: of a disaggregated run its decode row, not the twin over all GPUs."""
+    usable = seen[(seen["reason"] == "") & seen["streams"].notna()]
+    key = usable["source"] + usable["software"] + usable["isl"].astype(str) + usable["osl"].astype(str)
+    key += usable["tps_user"].astype(str)
+    return usable[~key.where(usable["phase"] != "decode").isin(set(key[usable["phase"] == "decode"]))]
+
+
+def prefill_rows(seen: pd.DataFrame) -> pd.DataFrame:
+    """Rows of saturated prefill pools."""
+    return seen[(seen["reason"] == "") & (seen["phase"] == "prefill")]
+
+
+@dataclass(frozen=True)
+class Fit:
+    """Fitted numbers, and how far the fit rows lie from them."""
+
+    rules: Physics
+    frameworks: dict[str, Software]
+    latency_per_month: float
+    rows: int
+
+    def software(self, framework: str) -> Software:
+        """Factors of a framework; the reference's for one that was not fitted."""
+        return self.frameworks.get(framework.removeprefix("dynamo-"), self.frameworks[REFERENCE_SOFTWARE])
+
+
+def fit(runs: pd.DataFrame, saturated_prefill: pd.DataFrame) -> Fit:
+    """Fit the physics on runs by robust least squares of log errors of TPS/User and prefill rate.
+
+    Args:
+        runs: decode and aggregated rows of the fit part.
+        saturated_prefill: prefill rows of the fit part; may be empty.
+    """
+    ready = Runs(runs)
+    measured = runs["tps_user"].to_numpy(dtype=float)
+    prefilled = saturated_prefill["tps_per_gpu"].to_numpy(dtype=float)
+    names = [*PRIOR, *SOFTWARE_PRIOR]
+    start = np.log([*PRIOR.values(), *SOFTWARE_PRIOR.values()])
+    capped = np.array([name.endswith("efficiency") or name.startswith("acceptance") for name in names])
+
+    def error(logs: np.ndarray) -> np.ndarray:
+        found = _unpack(names, logs, len(runs))
+        speed = np.log(ready.tps_user(found.rules, found.software, found.latency_per_month) / measured)
+        rate = np.log(
+            predict_prefill(saturated_prefill, found.rules) / saturated_prefill["tps_per_gpu"].to_numpy(float)
+        )
+        over = np.maximum(0.0, logs[capped] - np.log(MOST_EFFICIENT))
+        return np.concatenate([speed, PREFILL_WEIGHT * rate, _PENALTY * over, PRIOR_WEIGHT * (logs - start)])
+
+    solved = least_squares(error, start, loss="soft_l1", f_scale=ROBUST_AT)
+    return _unpack(names, solved.x, len(runs))
+
+
+def _unpack(names: list[str], logs: np.ndarray, rows: int) -> Fit:
+    values = dict(zip(names, np.exp(logs), strict=True))
+    capped = {name: min(float(value), 0.99) for name, value in values.items() if name.startswith("acceptance")}
+    values |= capped
+    acceptance = values[f"acceptance.{REFERENCE_SOFTWARE}"]
+    given = {name: float(values[name]) for name in PRIOR}
+    held = {name: premise(name) for name in HELD}
+    rules = Physics(**given, **held, acceptance=acceptance)
+    frameworks = {
+        name: Software(
+            latency=float(values.get(f"latency.{name}", 1.0)),
+            acceptance=float(values.get(f"acceptance.{name}", acceptance)),
+            mixing=float(values[f"mixing.{name}"]),
+        )
+        for name in (REFERENCE_SOFTWARE, "sglang", "vllm")
+    }
+    return Fit(rules, frameworks, float(values["latency_per_month"]), rows)

@@ -1,0 +1,94 @@
+"""Throughput that the physics predicts for measured curves, without any measured batch.
+
+A curve is every point of one hardware, card, precision, input and output length and speculation. At a TPS/User the
+measured maximum is the best tokens/s per GPU of any point at least that fast. The prediction is the envelope over layouts and
+batches; where the curve counts all GPUs, prefill GPUs are added at the rate that keeps up:
+
+    tokens/s over all GPUs = 1 / (1 / decode tokens/s per GPU + prefill GPU-seconds per request / output tokens)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from procure.performance.decode import Deployment, Lengths, best_rates
+from procure.performance.physics import Physics
+from procure.performance.predict import LENGTH_DRAWN, catalogue
+from procure.performance.prefill import prefill_at_peak, prefill_terms
+from procure.sizing import Card
+
+
+@dataclass(frozen=True)
+class Curve:
+    """One measured curve's setting."""
+
+    sku: str
+    card: str
+    weight_precision: str
+    kv_format: str
+    isl: float
+    osl: float
+    speculation: bool
+
+    def lengths(self, count: int) -> Lengths:
+        """Mean context of its streams, for so many elements."""
+        context = np.full(count, (self.isl + self.osl / 2) * LENGTH_DRAWN)
+        return Lengths(context, context)
+
+
+def predict_prefill(rows: pd.DataFrame, rules: Physics) -> np.ndarray:
+    """Input tokens/s per GPU of saturated prefill pools, one for each row."""
+    rates = np.zeros(len(rows))
+    for position, row in enumerate(rows.itertuples()):
+        tokens = np.array([row.isl])
+        peak = prefill_at_peak(
+            catalogue().sku(row.sku),
+            Card.load(row.card),
+            weight_precision=row.weight_precision,
+            kv_format=row.kv_format,
+            new_tokens=tokens,
+            prefix_tokens=np.zeros(1),
+        )
+        seconds = np.sum(list(prefill_terms(peak, rules).values()))
+        rates[position] = row.isl / seconds
+    return rates
+
+
+def predicted_maximum(curve: Curve, rules: Physics, tps_user: np.ndarray, *, all_gpus: bool) -> np.ndarray:
+    """Highest output tokens/s per GPU at each TPS/User; 0 where no layout reaches it.
+
+    Args:
+        curve: what was measured.
+        rules: parameters at the date of its software, bring-up included.
+        tps_user: speeds to be met.
+        all_gpus: count prefill GPUs too.
+    """
+    pool, card = catalogue().sku(curve.sku), Card.load(curve.card)
+    deployment = Deployment(pool, card, curve.weight_precision, curve.kv_format, "none")
+    rates = best_rates(deployment, curve.lengths(len(tps_user)), tps_user, rules, speculate=curve.speculation)
+    if not all_gpus:
+        return rates
+    return over_all_gpus(rates, prefill_gpu_s_per_output_token(curve, rules))
+
+
+def over_all_gpus(decode_rates: np.ndarray, prefill_s_per_token: float) -> np.ndarray:
+    """Output tokens/s over decode and prefill GPUs, from tokens/s per decode GPU."""
+    with np.errstate(divide="ignore"):
+        return np.where(decode_rates > 0, 1.0 / (1.0 / decode_rates + prefill_s_per_token), 0.0)
+
+
+def prefill_gpu_s_per_output_token(curve: Curve, rules: Physics) -> float:
+    """GPU-seconds of prefill behind one output token: a prompt's prefill over the tokens that answer it."""
+    given = np.array([curve.isl * LENGTH_DRAWN])
+    peak = prefill_at_peak(
+        catalogue().sku(curve.sku),
+        Card.load(curve.card),
+        weight_precision=curve.weight_precision,
+        kv_format=curve.kv_format,
+        new_tokens=given,
+        prefix_tokens=np.zeros(1),
+    )
+    return float(np.sum(list(prefill_terms(peak, rules).values()))) / (curve.osl * LENGTH_DRAWN)

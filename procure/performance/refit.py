@@ -1,0 +1,147 @@
+"""From a points file to ``fitted.toml``: fit, vintages, bring-up, LPX scale, bands, and what leaving a group out costs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from procure.performance.calibrate import calibrate, frontier_errors, lpx_scale
+from procure.performance.fit import Fit, decode_runs, fit, parts, prefill_rows, split_runs
+from procure.performance.observations import observe, read_points
+from procure.performance.physics import FACTORS
+from procure.performance.predict import Runs
+
+REFERENCE_MONTH = "2026-02"
+VINTAGE_MONTH = "2026-07"
+BRING_UP_POOLS = ("vr-nvl72",)
+"""Pools measured only as engineering samples: they get factors of their own on top of the vintage."""
+LEFT_OUT = {
+    "sku": ("gb300-nvl72", "hgx-b300", "gb200-nvl72"),
+    "card": ("kimi-k2.5", "minimax-m2.5", "glm-5", "gpt-oss-120b"),
+}
+"""Hardware and cards that are left out in turn, to see what the fit says about what it never saw."""
+BAND_QUANTILES = (0.1, 0.9)
+
+
+def refit(path: str | Path) -> tuple[dict[str, Any], pd.DataFrame]:
+    """Everything that ``fitted.toml`` holds, and the split of runs it rests on.
+
+    Args:
+        path: a points file.
+
+    Raises:
+        InputError: the file cannot be read, or holds no row that the physics can use.
+    """
+    seen = observe(read_points(path))
+    split = split_runs(seen[seen["reason"] == ""])
+    seen["part"] = parts(seen, split)
+    runs, prefill = decode_runs(seen), prefill_rows(seen)
+    learned, kept = runs[runs["part"] == "fit"], runs[runs["part"] == "test"]
+    measured_prefill = prefill[(prefill["part"] == "fit") & ~prefill["software"].str.contains("derived")]
+    found = fit(learned, measured_prefill)
+    frontier = seen[seen["frontier"] & (seen["date"] == VINTAGE_MONTH) & (seen["reason"] == "")]
+    bring_up = frontier["sku"].isin(BRING_UP_POOLS)
+    base = calibrate(frontier[~bring_up], found.rules)
+    at_base = found.rules.scaled(**base)
+    pools = {sku: calibrate(rows, at_base) for sku, rows in frontier[bring_up].groupby("sku")}
+    rubin = frontier[frontier["sku"] == "vr-nvl72"]
+    answer = {
+        "source": {
+            "text": f"physics fitted on {len(learned)} measured runs ({Path(path).name})",
+            "fit_rows": len(learned),
+            "test_rows": len(kept),
+        },
+        "band": {
+            "without_speculation": band(found, kept[~kept["speculation"]]),
+            "with_speculation": band(found, kept[kept["speculation"]]),
+        },
+        "physics": dict(vars(found.rules)),
+        "software": {"reference_month": REFERENCE_MONTH, "latency_per_month": found.latency_per_month},
+        "software.framework": {name: dict(vars(each)) for name, each in found.frameworks.items()},
+        "vintage.base": base | {"date": VINTAGE_MONTH, "fit_rows": int((~bring_up).sum())},
+        "pool": pools,
+        "lpx": {"scale": lpx_scale(rubin, at_base.scaled(**pools["vr-nvl72"]))},
+        "errors": {
+            "fit": errors(found, learned),
+            "test": errors(found, kept),
+            "frontier": {
+                "blackwell": log_errors(frontier_errors(frontier[~bring_up], at_base)),
+                **{
+                    sku: log_errors(frontier_errors(rows, at_base.scaled(**pools[sku])))
+                    for sku, rows in frontier[bring_up].groupby("sku")
+                },
+            },
+            "left_out": left_out(runs, measured_prefill),
+        },
+    }
+    return answer, split
+
+
+def band(found: Fit, rows: pd.DataFrame) -> list[float]:
+    """Measured over predicted TPS/User at the measured batch, 10th and 90th percentile."""
+    ratio = rows["tps_user"].to_numpy(dtype=float) / _predicted(found, rows)
+    return [round(float(each), 3) for each in np.quantile(ratio, BAND_QUANTILES)]
+
+
+def _predicted(found: Fit, rows: pd.DataFrame) -> np.ndarray:
+    return Runs(rows).tps_user(found.rules, found.software, found.latency_per_month)
+
+
+def log_errors(logs: np.ndarray) -> dict[str, float | int]:
+    """Count, MAPE, median absolute error and bias of log(predicted / measured)."""
+    off = np.abs(np.expm1(logs))
+    return {
+        "n": len(logs),
+        "mape": round(float(off.mean()), 4),
+        "median_ape": round(float(np.median(off)), 4),
+        "bias": round(float(np.expm1(logs.mean())), 4),
+    }
+
+
+def errors(found: Fit, rows: pd.DataFrame) -> dict[str, Any]:
+    """Errors of TPS/User with and without speculation."""
+    logs = np.log(_predicted(found, rows) / rows["tps_user"].to_numpy(dtype=float))
+    drafted = rows["speculation"].to_numpy(dtype=bool)
+    kinds = {"without_speculation": ~drafted, "with_speculation": drafted}
+    return {name: log_errors(logs[mask]) for name, mask in kinds.items() if mask.any()}
+
+
+def left_out(runs: pd.DataFrame, prefill: pd.DataFrame) -> dict[str, Any]:
+    """Errors on each hardware and card when the fit never saw it."""
+    found = {}
+    for column, names in LEFT_OUT.items():
+        for name in names:
+            theirs = runs[column] == name
+            if theirs.any():
+                without = fit(runs[(runs["part"] == "fit") & ~theirs], prefill[prefill[column] != name])
+                found[name] = errors(without, runs[theirs])
+    return found
+
+
+def to_toml(answer: dict[str, Any]) -> str:
+    """The text of ``fitted.toml``: tables of numbers, lists and short texts."""
+    lines = ["# Written by `procure perf --fit`; do not edit. Factors of the vintages are " + ", ".join(FACTORS) + "."]
+
+    def walk(name: str, table: dict[str, Any]) -> None:
+        plain = {key: value for key, value in table.items() if not isinstance(value, dict)}
+        if plain:
+            lines.extend(["", f"[{name}]"])
+            lines.extend(f"{key} = {_toml(value)}" for key, value in plain.items())
+        for key, value in table.items():
+            if isinstance(value, dict):
+                walk(f"{name}.{key if key.replace('-', '').replace('_', '').isalnum() else _toml(key)}", value)
+
+    for name, table in answer.items():
+        walk(name, table)
+    return "\n".join(lines) + "\n"
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, str):
+        return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
+    if isinstance(value, list):
+        return "[" + ", ".join(_toml(each) for each in value) + "]"
+    return str(value) if isinstance(value, int) else f"{float(value):.6g}"
