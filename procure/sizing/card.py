@@ -246,11 +246,10 @@ class Card:
 
     def bytes_per_token(self, tokens: Lengths, kv_format: Format, convention: str | Convention = "formula") -> Any:
         """Bytes that one more token adds at that length, averaged over the longest compression block."""
-        block = max((getattr(layer, "tokens_per_entry", 1) or 1 for layer in self.attention if layer is not None), default=1)
+        block = max(getattr(layer, "tokens_per_entry", 1) or 1 for layer in self.attention)
         length = np.asarray(tokens)
-        more = self.stored_bytes(length + block, kv_format, convention) - self.stored_bytes(
-            length, kv_format, convention
-        )
+        ahead = self.stored_bytes(length + block, kv_format, convention)
+        more = ahead - self.stored_bytes(length, kv_format, convention)
         return _plain(more / block if block > 1 else more)
 
     def components(

@@ -158,7 +158,9 @@ def test_compressed_attention_by_layer_kind():
         "output_rank": 1024,
         "output_groups": 16,
     }
-    csa = card_of({"family": "compressed", "tokens_per_entry": 4, "index_dim": 128, "index_heads": 64, "top_k": 1024, **common})
+    csa = card_of(
+        {"family": "compressed", "tokens_per_entry": 4, "index_dim": 128, "index_heads": 64, "top_k": 1024, **common}
+    )
     hca = card_of({"family": "compressed", "tokens_per_entry": 128, **common})
     alone = card_of({"family": "compressed", "tokens_per_entry": 0, **common})
     assert csa.stored_bytes(10_003, "bf16") == (2500 * (512 + 128) + 128 * 512) * 2
