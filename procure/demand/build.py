@@ -11,7 +11,7 @@ import pandas as pd
 
 from procure.demand import lengths
 from procure.demand.growth import ROUTES, length_factor, reuse_path
-from procure.demand.reuse import intervals, packaged_curve
+from procure.demand.reuse import Curve, intervals, own_curves, packaged_curve
 from procure.demand.scenarios import FILE, resolve
 from procure.errors import Fault, InputError, nearest
 
@@ -46,73 +46,69 @@ class Demand:
 def build(case: Any, *, bucket_count: int = 4, max_context_tokens: Mapping[str, int] | None = None) -> Demand:
     """Demand of a case.
 
-    Lengths of quarter q are those of the first quarter × (1 + g)^(q/4); requests are those of the forecast, whatever
-    the lengths. A prompt longer than its cap is compacted: it runs at the cap, the longest that it can be,
-    and ``notes`` say how many requests and tokens that concerns. The cap leaves room for the output below the card's
-    maximum. Under the route ``cap`` the cap grows with the lengths up to that maximum.
+    Lengths of quarter q are those of the first quarter × (1 + g)^(q/4); outputs, caps and the spread of lengths at
+    equal mean may grow likewise. Requests are those of the forecast, whatever the lengths. A prompt longer than its cap
+    is compacted: it runs at the cap, the longest that it can be, and ``notes`` say how many requests and tokens that
+    concerns. The cap leaves room for the output below the card's maximum.
 
     Args:
         case: a case with ``settings`` (isl_growth_per_year, growth_route, ttft_share), ``tables`` (workloads,
-            forecast) and ``quarters``.
+            forecast, reuse), ``quarters`` and ``cards``.
         bucket_count: length buckets per workload.
-        max_context_tokens: longest context by card; read from the cards when left out.
+        max_context_tokens: longest context by card; those of ``case.cards`` when left out.
 
     Raises:
         InputError: what :func:`procure.demand.scenarios.resolve` finds; a quarter without forecast; a cap beyond the
             card's maximum; an unknown growth route.
     """
     table = case.tables["workloads"]
-    scenarios = resolve(table, float(case.settings.ttft_share))
+    own = own_curves(case.tables.get("reuse"))
+    scenarios = resolve(table, float(case.settings.ttft_share), tuple(own))
     quarters = [str(q) for q in case.quarters]
     route = str(case.settings.growth_route)
-    limits = _card_limits(scenarios, max_context_tokens)
-    _check(case, scenarios, quarters, route, limits)
+    limits = _card_limits(case, scenarios, max_context_tokens)
 
-    growth = np.full(len(scenarios), float(case.settings.isl_growth_per_year))
-    if "isl_growth_per_year" in table:
-        own = pd.to_numeric(table["isl_growth_per_year"]).to_numpy(dtype=float)
-        growth = np.where(np.isnan(own), growth, own)
-    factor = length_factor(growth, np.arange(len(quarters), dtype=float))
+    def factors(name: str, otherwise: float | np.ndarray) -> np.ndarray:
+        given = pd.to_numeric(table[name]).to_numpy(dtype=float) if name in table else np.full(len(table), np.nan)
+        return length_factor(np.where(np.isnan(given), otherwise, given), np.arange(len(quarters), dtype=float))
+
+    growth = float(case.settings.isl_growth_per_year)
+    factor = factors("isl_growth_per_year", growth)
+    output = factors("output_growth_per_year", 0.0)
+    _check(case, scenarios, quarters, route, limits, output.max(axis=1))
+    rising = factors("context_cap_growth_per_year", growth if route == "cap" else 0.0)
 
     column = {name: scenarios[name].to_numpy(dtype=float) for name in scenarios.select_dtypes("number")}
-    output = column["output_thinking_tokens"] + column["output_visible_tokens"]
-    longest = limits - np.ceil(output)
-    rising = factor if route == "cap" else np.ones_like(factor)
-    cap = np.minimum(column["context_cap_tokens"][:, None] * rising, longest[:, None])
+    longest = limits[:, None] - np.ceil(
+        (column["output_thinking_tokens"] + column["output_visible_tokens"])[:, None] * output
+    )
+    cap = np.minimum(column["context_cap_tokens"][:, None] * rising, longest)
     base = lengths.from_quantiles(*(column[f"input_{name}_tokens"] for name in ("mean", "p50", "p90", "p99")))
-    wanted = base[:, None, :] * factor[:, :, None]
+    wanted = lengths.widen(base, factors("tail_growth_per_year", 0.0)) * factor[:, :, None]
     got = np.minimum(wanted, cap[:, :, None])
     mean = got @ lengths.SHARES
     notes = _notes(scenarios, quarters, wanted, got, cap, limits)
 
-    buckets, rates = _buckets(case, scenarios, quarters, got, bucket_count)
-    reuse, path = _reuse(scenarios, quarters, mean, route)
+    buckets, rates = _buckets(case, scenarios, quarters, got, output, bucket_count)
+    reuse, path = _reuse(scenarios, quarters, mean, route, own)
     return Demand(buckets, rates, reuse, path, scenarios, _phases(scenarios), notes)
 
 
-def _card_limits(scenarios: pd.DataFrame, known: Mapping[str, int] | None) -> np.ndarray:
+def _card_limits(case: Any, scenarios: pd.DataFrame, known: Mapping[str, int] | None) -> np.ndarray:
     if known is None:
-        from procure.sizing import Card
-
-        known = {name: Card.load(name).max_context_tokens for name in scenarios["card"].unique()}
+        known = {name: card.max_context_tokens for name, card in case.cards.items()}
     return np.array([float(known[name]) for name in scenarios["card"]])
 
 
-def _check(case: Any, scenarios: pd.DataFrame, quarters: list[str], route: str, limits: np.ndarray) -> None:
+def _check(
+    case: Any, scenarios: pd.DataFrame, quarters: list[str], route: str, limits: np.ndarray, growth: np.ndarray
+) -> None:
     faults = []
     if route not in ROUTES:
-        faults.append(
-            Fault(
-                "case.toml",
-                0,
-                "growth_route",
-                route,
-                f"One of {', '.join(ROUTES)} is expected.",
-                nearest(route, ROUTES),
-            )
-        )
+        expected = f"One of {', '.join(ROUTES)} is expected."
+        faults.append(Fault("case.toml", 0, "growth_route", route, expected, nearest(route, ROUTES)))
     for i, (row, limit) in enumerate(zip(scenarios.to_dict("records"), limits, strict=True)):
-        room = limit - np.ceil(row["output_thinking_tokens"] + row["output_visible_tokens"])
+        room = limit - np.ceil((row["output_thinking_tokens"] + row["output_visible_tokens"]) * growth[i])
         if row["context_cap_given"] and row["context_cap_tokens"] > limit:
             expected = f"At most {limit:,.0f} tokens, the maximum of {row['card']}, is expected."
             faults.append(Fault(FILE, i + 2, "context_cap_tokens", f"{row['context_cap_tokens']:.0f}", expected))
@@ -131,7 +127,7 @@ def _check(case: Any, scenarios: pd.DataFrame, quarters: list[str], route: str, 
 
 
 def _buckets(
-    case: Any, scenarios: pd.DataFrame, quarters: list[str], got: np.ndarray, count: int
+    case: Any, scenarios: pd.DataFrame, quarters: list[str], got: np.ndarray, output: np.ndarray, count: int
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     workloads, times, points = got.shape
     share, tokens, upper = lengths.buckets(got.reshape(workloads * times, points), count)
@@ -146,6 +142,7 @@ def _buckets(
             "mean_to_peak",
         )
     }
+    growth = np.repeat(output.ravel(), count)
     table = pd.DataFrame(
         {
             "quarter": np.tile(np.repeat(quarters, count), workloads),
@@ -154,8 +151,8 @@ def _buckets(
             "share": share.ravel(),
             "input_tokens": tokens.ravel(),
             "input_upper_tokens": upper.ravel(),
-            "thinking_tokens": spread["output_thinking_tokens"],
-            "visible_tokens": spread["output_visible_tokens"],
+            "thinking_tokens": spread["output_thinking_tokens"] * growth,
+            "visible_tokens": spread["output_visible_tokens"] * growth,
             "shared_prefix_tokens": np.minimum(spread["shared_prefix_tokens"], tokens.ravel()),
             "mean_to_peak": spread["mean_to_peak"],
         }
@@ -171,9 +168,9 @@ def _buckets(
 
 
 def _reuse(
-    scenarios: pd.DataFrame, quarters: list[str], mean: np.ndarray, route: str
+    scenarios: pd.DataFrame, quarters: list[str], mean: np.ndarray, route: str, own: Mapping[str, Curve]
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    curves = [packaged_curve(name) for name in scenarios["reuse_curve"]]
+    curves = [own[name] if name in own else packaged_curve(name) for name in scenarios["reuse_curve"]]
     p0 = np.array([c.reused_share for c in curves])
     r0 = np.array([c.returned[-1] if c.returned else 0.0 for c in curves])
     prefix = scenarios["shared_prefix_tokens"].to_numpy(dtype=float)[:, None] / mean

@@ -57,6 +57,24 @@ def from_quantiles(mean: Array, p50: Array, p90: Array, p99: Array) -> Array:
     return np.round(x * (mean / (x @ SHARES))[:, None], 6)
 
 
+def widen(x: Array, spread: Array) -> Array:
+    """Lengths with another spread around their median and the same mean: more long requests where it is above 1.
+
+    Args:
+        x: tokens, shape (distributions, points).
+        spread: factor on the logarithm of length over median, shape (distributions, times).
+
+    Returns:
+        tokens, shape (distributions, times, points); ``x`` itself where the factor is 1.
+    """
+    if (spread == 1.0).all():
+        return x[:, None, :]
+    median = quantile(x, 0.5)[:, None, None]
+    wide = median * (x[:, None, :] / median) ** spread[:, :, None]
+    scaled = wide * ((x @ SHARES)[:, None] / (wide @ SHARES))[:, :, None]
+    return np.where(spread[:, :, None] == 1.0, x[:, None, :], scaled)
+
+
 def from_histogram(up_to: Array, share: Array) -> Array:
     """Lengths at the points of :data:`SHARES` for one histogram of requests.
 

@@ -90,6 +90,21 @@ def packaged_curve(name: str) -> Curve:
     )
 
 
+def own_curves(table: pd.DataFrame | None) -> dict[str, Curve]:
+    """Curves of a case's ``reuse`` table (curve, age_s, return_share, reused_share), by name."""
+    if table is None or not len(table):
+        return {}
+    return {
+        str(name): Curve(
+            str(name),
+            tuple(rows["age_s"].astype(float)),
+            tuple(rows["return_share"].astype(float)),
+            float(rows["reused_share"].iloc[0]),
+        )
+        for name, rows in table.sort_values("age_s").groupby("curve")
+    }
+
+
 @cache
 def interval_ends(curve: Curve) -> tuple[float, ...]:
     """Ends of the age intervals that stand for a curve, from 10 s to one hour at most; none for a curve of no returns.

@@ -40,7 +40,7 @@ def _library() -> tuple[dict[str, dict[str, Any]], dict[tuple[str, str], dict[st
     )
 
 
-def resolve(workloads: pd.DataFrame, ttft_share: float = 0.9) -> pd.DataFrame:
+def resolve(workloads: pd.DataFrame, ttft_share: float = 0.9, own_curves: tuple[str, ...] = ()) -> pd.DataFrame:
     """One row per workload with every field of its scenario, the workload's own numbers in place of the library's.
 
     Lengths go together: a workload that gives some of mean, p50, p90 and p99 has the others scaled by the (geometric
@@ -50,6 +50,7 @@ def resolve(workloads: pd.DataFrame, ttft_share: float = 0.9) -> pd.DataFrame:
     Args:
         workloads: the case's table; columns that a row leaves empty are taken from the scenario.
         ttft_share: share of the requests that must meet their TTFT, where a row has no ``ttft_share`` of its own.
+        own_curves: names of the case's reuse curves, beside the packaged ones.
 
     Returns:
         columns: workload, scenario, card, sla_tier; ttft_s (``inf``: none asked), tps_thinking, tps_visible, tps_burst,
@@ -62,7 +63,8 @@ def resolve(workloads: pd.DataFrame, ttft_share: float = 0.9) -> pd.DataFrame:
             mean; a shared prefix longer than the mean prompt; a share outside 0 to 1.
     """
     faults: list[Fault] = []
-    rows = [_row(i, row, ttft_share, faults) for i, row in enumerate(rows_of(workloads))]
+    curves = (*curve_names(), *own_curves)
+    rows = [_row(i, row, ttft_share, curves, faults) for i, row in enumerate(rows_of(workloads))]
     if faults:
         raise InputError(faults)
     return pd.DataFrame(rows)
@@ -79,7 +81,9 @@ def _given(row: dict[str, Any], name: str) -> Any:
     return None if value is None or value == "" or (isinstance(value, float) and np.isnan(value)) else value
 
 
-def _row(i: int, row: dict[str, Any], ttft_share: float, faults: list[Fault]) -> dict[str, Any]:
+def _row(
+    i: int, row: dict[str, Any], ttft_share: float, curves: tuple[str, ...], faults: list[Fault]
+) -> dict[str, Any]:
     def fault(column: str, value: Any, expected: str, hint: str = "") -> None:
         faults.append(Fault(FILE, i + 2, column, str(value), expected, hint))
 
@@ -105,8 +109,8 @@ def _row(i: int, row: dict[str, Any], ttft_share: float, faults: list[Fault]) ->
     out |= _speeds(row, name, tier, out)
     out["context_cap_given"] = out["context_cap_tokens"] != base["context_cap_tokens"]
     curve = str(_given(row, "reuse_curve") or base["reuse_curve"])
-    if curve not in curve_names():
-        fault("reuse_curve", curve, "A reuse curve of the library is expected.", nearest(curve, curve_names()))
+    if curve not in curves:
+        fault("reuse_curve", curve, "A packaged reuse curve, or one of reuse.csv, is expected.", nearest(curve, curves))
     out["reuse_curve"] = curve
     flag = _given(row, "deferrable")
     out["deferrable"] = bool(base["deferrable"]) if flag is None else bool(flag)

@@ -339,3 +339,42 @@ def test_output_tokens_are_those_of_a_request_not_of_a_task():
     per_request = agentic["output_thinking_tokens"] + agentic["output_visible_tokens"]
     assert (per_request < 1_000).all()
     assert (agentic["calls_per_task"] * per_request > 10_000).all()
+
+
+def test_outputs_and_caps_grow_at_their_own_pace():
+    row = {
+        "workload": "w",
+        "scenario": "coding-completion",
+        "isl_growth_per_year": 1.0,
+        "output_growth_per_year": 0.5,
+        "context_cap_growth_per_year": 1.0,
+    }
+    buckets = demand([row], quarters=5).buckets.set_index("quarter")
+    assert buckets.loc["2028Q1", "visible_tokens"].iloc[0] == pytest.approx(1.5 * 28)
+    assert buckets.loc["2028Q1", "input_upper_tokens"].max() == pytest.approx(2 * 8_192)
+
+
+def test_a_growing_tail_keeps_the_mean_and_lengthens_long_requests():
+    rows = [{"workload": "w", "scenario": "chat", "tail_growth_per_year": 0.2, "context_cap_tokens": 1_000_000}]
+    result = demand(rows, quarters=5)
+    means = mean_input(result)["w"]
+    np.testing.assert_allclose(means, means.iloc[0], rtol=1e-3)
+    squares = result.buckets["share"] * result.buckets["input_tokens"] ** 2
+    by_quarter = squares.groupby(result.buckets["quarter"]).sum()
+    assert by_quarter.iloc[4] > 1.2 * by_quarter.iloc[0]
+
+
+def test_a_curve_of_the_case_is_used_by_its_name():
+    own = case([{"workload": "w", "scenario": "chat", "reuse_curve": "ours"}], quarters=1)
+    own.tables["reuse"] = pd.DataFrame(
+        {"curve": "ours", "age_s": [10.0, 100.0], "return_share": [0.5, 0.8], "reused_share": 0.9}
+    )
+    reuse = build(own, max_context_tokens=CARD).reuse
+    assert reuse["return_cumulative"].iloc[-1] == pytest.approx(0.8)
+    assert reuse["reused_share"].iloc[0] == pytest.approx(0.9)
+
+
+def test_output_that_grows_beyond_the_card_is_a_fault():
+    row = {"workload": "w", "scenario": "chat", "card": "small", "output_growth_per_year": 19.0}
+    with pytest.raises(InputError, match="Output shorter"):
+        demand([row], quarters=14)
