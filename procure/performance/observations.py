@@ -39,6 +39,7 @@ COLUMNS = (
 )
 PHASES = ("decode", "e2e", "prefill")
 _NUMBERS = ("isl", "osl", "batch_or_concurrency", "tps_user", "tps_per_gpu", "gpus", "disaggregated")
+LEAST_STREAMS = 0.2
 _SETTING = re.compile(r"(\w+)=([\d?]+)")
 
 
@@ -125,8 +126,8 @@ def _observe(row: dict, known: _Known) -> dict:
         "aggregated": not row["disaggregated"] > 0 and row["phase"] != "prefill",
         "reason": "",
         "gpus_per_replica": float("nan"),
-        "data_parallel": settings.get("dpa", 0) > 0,
-        "expert_parallel": settings.get("ep", 1) > 1,
+        "data_parallel": False,
+        "expert_parallel": False,
         "streams": float("nan"),
         "decode_tps_per_gpu": float("nan"),
         "weight_precision": "",
@@ -183,14 +184,25 @@ def _replica(row: dict, settings: dict[str, int], aggregated: bool) -> dict:
             replica = decode_gpus / workers
             if tp and not settings.get("dpa") and replica > tp and replica % tp == 0:
                 replica = float(tp)  # records that give one worker's tensor parallelism beside several workers
-    streams = max(rate * replica / row["tps_user"], 0.2)
-    spread = settings.get("dpa", 0) > 0 or (settings.get("dpa") is None and settings.get("ep", 1) > 8)
+    streams = max(rate * replica / row["tps_user"], LEAST_STREAMS)
     return {
         "gpus_per_replica": replica,
         "streams": streams,
         "decode_tps_per_gpu": rate,
-        "data_parallel": spread,
-    }
+    } | _layout(settings, replica, streams)
+
+
+def _layout(settings: dict[str, int], replica: float, streams: float) -> dict[str, bool]:
+    """Data and expert parallelism of a replica.
+
+    Two kinds of records do not state it. Some give ``tp=1 ep=1`` for a worker of several GPUs: up to 8 GPUs are taken as
+    tensor parallel, more as spread. Some leave ``dpa`` open: whole experts and a stream per GPU are taken as spread.
+    """
+    tp, ep, dpa = settings.get("tp"), settings.get("ep", 1), settings.get("dpa")
+    if replica > 1 and tp == 1 and ep == 1:
+        return {"data_parallel": replica > 8, "expert_parallel": replica > 8}
+    spread = dpa > 0 if dpa is not None else ep > 1 and streams >= replica
+    return {"data_parallel": spread, "expert_parallel": ep > 1}
 
 
 def weight_precision(name: str, card: Card) -> str:

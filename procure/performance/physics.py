@@ -55,9 +55,9 @@ class Physics:
     latent_latency_s: float
     """More per layer where all heads share one cache (MLA, MQA): more and smaller kernels."""
     tensor_latency_s: float
-    """More per layer and doubling of GPUs, tensor parallel."""
+    """More per layer and doubling of GPUs, experts sliced."""
     spread_latency_s: float
-    """More per layer and doubling of GPUs, attention data parallel."""
+    """More per layer and doubling of GPUs, attention data parallel with whole experts on each GPU."""
     off_domain_latency_s: float
     """More per layer where a replica leaves its scale-up domain."""
     fp8_latency_factor: float

@@ -164,7 +164,8 @@ def _others_reached(places: np.ndarray, picks: int) -> np.ndarray:
 def layer_latency_s(pool: Sku, physics: Physics, work: Work, layout: Layout) -> np.ndarray:
     """Seconds per layer that no bandwidth or arithmetic explains: launches, synchronisation, hops."""
     own = physics.layer_latency_s + (physics.latent_latency_s if work.kv_shards == 1 else 0.0)
-    doubling = np.where(layout.data_parallel, physics.spread_latency_s, physics.tensor_latency_s)
+    whole = layout.data_parallel & layout.expert_parallel
+    doubling = np.where(whole, physics.spread_latency_s, physics.tensor_latency_s)
     outside = np.where(layout.gpus > pool.scale_up_domain_gpus, physics.off_domain_latency_s, 0.0)
     slower = physics.fp8_latency_factor if work.ffn.encoding.startswith("fp8") else 1.0
     return (own + doubling * np.log2(layout.gpus) + outside) * slower
