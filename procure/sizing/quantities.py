@@ -21,8 +21,9 @@ def parse_tokens(text: str, where: str = "--tokens") -> list[int]:
     for item in (part.strip() for part in text.split(",")):
         found = _NUMBER.fullmatch(item)
         value = float(found[1].replace("_", "")) * _PREFIX[found[2] or ""] if found and not found[3] else -1.0
-        if value < 0 or value != int(value):
-            expected = "Write whole numbers of tokens such as 8192, 8k, 128Ki or 1M, separated by commas."
+        thousands = len(item) == 3 and item.isdigit() and item.startswith("0")  # the rest of 128,000
+        if value < 0 or value != int(value) or thousands:
+            expected = "Write whole numbers of tokens such as 8192, 8k, 128Ki or 1M; commas separate lengths."
             faults.append(Fault(where, 0, "", item, expected))
         lengths.append(int(value))
     if faults:

@@ -137,6 +137,7 @@ def test_a_config_file_is_a_card(capsys, tmp_path):
         (("deepseek-v32",), "deepseek-v3.2"),
         (("gpt-oss-120b", "--tokens", "8x"), "8x"),
         (("gpt-oss-120b", "--tokens", "0.5"), "0.5"),
+        (("gpt-oss-120b", "--tokens", "128,000"), "commas separate lengths"),
         (("gpt-oss-120b", "--kv-format", "fp9"), "fp9"),
         (("gpt-oss-120b", "--convention", "vlm"), "vllm"),
         (("gpt-oss-120b", "--sku", "vr-nvl73"), "vr-nvl72"),
