@@ -102,7 +102,6 @@ SCHEMA: dict[str, dict[str, str]] = {
         "bucket": "length bucket",
         "requests_per_s": "rate that capacity is sized for: the peak, or the mean of deferrable work",
         "mean_per_peak": "mean rate over that rate",
-        "return_limit": "most that can return to a kept cache, as a share of the bucket's requests",
     },
     "lengths": {
         "t": "quarter",

@@ -64,15 +64,12 @@ def rates_table(case: Case, demand: Demand) -> pd.DataFrame:
     """Rates that capacity is sized for: the coincident peak, or the mean of deferrable work."""
     position = {str(q): t for t, q in enumerate(case.quarters)}
     deferrable = dict(zip(demand.scenarios["workload"], demand.scenarios["deferrable"], strict=True))
-    returns = demand.reuse.groupby("workload")["return_cumulative"].max().to_dict()
-    scale = demand.reuse_path.set_index(["quarter", "workload"])["return_scale"].to_dict()
     rows = []
     for r in demand.rates.itertuples():
         peak, mean = r.requests_per_s, r.requests_per_s * r.mean_to_peak
         sized = mean if deferrable[r.workload] else peak
         share = mean / sized if sized > 0 else 1.0
-        limit = returns.get(r.workload, 0.0) * scale.get((r.quarter, r.workload), 1.0)
-        rows.append((position[r.quarter], r.workload, r.bucket, sized, share, limit))
+        rows.append((position[r.quarter], r.workload, r.bucket, sized, share))
     return table("rates", rows)
 
 

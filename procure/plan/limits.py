@@ -61,6 +61,7 @@ def limits_table(instance: Instance, tables: dict[str, pd.DataFrame]) -> pd.Data
     """The plan's ``limits`` table: one row for each limit that exists, whether or not it binds."""
     s, rows = Standing(instance, tables), Rows()
     _compute(s, rows)
+    _reserved(s, rows)
     _lpx(s, rows)
     _stores(s, rows)
     _site(s, rows)
@@ -75,6 +76,12 @@ def _compute(s: Standing, rows: Rows) -> None:
         if s.sku[sku].kind == "gpu":
             limit = s.sku[sku].usable_share * (own - s.reserved[quarter, site, sku])
             rows.add("busy racks", quarter, site, sku, s.busy[quarter, site, sku], limit, "racks")
+
+
+def _reserved(s: Standing, rows: Rows) -> None:
+    for (quarter, site, sku), count in sorted(s.reserved.items()):
+        if count > 0:
+            rows.add("reserved units stand", quarter, site, sku, count, s.own[quarter, site, sku], "units")
 
 
 def _lpx(s: Standing, rows: Rows) -> None:

@@ -219,6 +219,7 @@ def _reuse(plan: Plan, instance: Instance) -> Iterable[str]:
     for r in plan.tables["retention"].itertuples():
         kept[r.quarter, r.site, r.workload, r.store][int(r.interval)] = r.kept_requests_per_s
     hits = _hits(plan.tables["prefill"])
+    share = _bucket_shares(instance)
     served = plan.tables["serving"].groupby(["quarter", "site", "workload"])["requests_per_s"].sum().to_dict()
     parked_first: dict[tuple[str, str, str], float] = defaultdict(float)
     for key, cohort in kept.items():
@@ -230,33 +231,30 @@ def _reuse(plan: Plan, instance: Instance) -> Iterable[str]:
             if interval and over(cohort[interval], cohort.get(interval - 1, 0.0)):
                 yield f"{' '.join(key)}: more is kept in interval {interval} than before it"
         parked_first[key[:3]] += cohort.get(0, 0.0)
-        if over(hits.get(key, 0.0), possible):
-            yield f"{' '.join(key)}: {hits[key]:g} hits/s where {possible:g} can return"
-    for key in sorted(set(hits) - set(kept)):
+        for bucket, part in share[quarter, workload].items():
+            used = hits.pop((*key, bucket), 0.0)
+            if over(used, part * possible):
+                yield f"{' '.join(key)} {bucket}: {used:g} hits/s where {part * possible:g} can return"
+    for key in sorted(hits):
         yield f"{' '.join(key)}: hits without anything kept"
     for place, rate in parked_first.items():
         if over(rate, served.get(place, 0.0)):
             yield f"{' '.join(place)}: parks {rate:g} sequences/s of {served.get(place, 0.0):g} served"
-    yield from _bucket_returns(plan, instance)
     yield from _placement(plan, instance, kept, ages, alpha)
 
 
 def _hits(prefill: pd.DataFrame) -> dict[Any, float]:
     reused = prefill[prefill["store"] != "recompute"]
-    return reused.groupby(["quarter", "site", "workload", "store"])["requests_per_s"].sum().to_dict()
+    return reused.groupby(["quarter", "site", "workload", "store", "bucket"])["requests_per_s"].sum().to_dict()
 
 
-def _bucket_returns(plan: Plan, instance: Instance) -> Iterable[str]:
+def _bucket_shares(instance: Instance) -> dict[tuple[str, str], dict[str, float]]:
+    """Share of each bucket in the requests of a quarter and workload: a cohort is kept at that mix."""
     names = instance["quarters"]["quarter"].tolist()
-    most = {(names[r.t], r.workload, r.bucket): r.return_limit for r in instance["rates"].itertuples()}
-    keys = ["quarter", "site", "workload", "bucket"]
-    prefill = plan.tables["prefill"]
-    reused = prefill[prefill["store"] != "recompute"].groupby(keys)["requests_per_s"].sum()
-    served = plan.tables["serving"].groupby(keys)["requests_per_s"].sum().to_dict()
-    for key, rate in reused.items():
-        quarter, _, workload, bucket = key
-        if over(rate, most[quarter, workload, bucket] * served.get(key, 0.0)):
-            yield f"{' '.join(key)}: more of the bucket reuses than can return"
+    rates: dict[tuple[str, str], dict[str, float]] = defaultdict(dict)
+    for r in instance["rates"].itertuples():
+        rates[names[r.t], r.workload][r.bucket] = r.requests_per_s
+    return {key: {b: v / sum(by.values()) for b, v in by.items()} for key, by in rates.items() if sum(by.values()) > 0}
 
 
 def _placement(plan: Plan, instance: Instance, kept: Any, ages: Any, alpha: Any) -> Iterable[str]:

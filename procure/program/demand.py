@@ -27,6 +27,10 @@ def demand_met(m: Any, index: Index) -> None:
     m.demand_met = pyo.Constraint(index.buckets, rule=rule)
 
 
+BASIS_POINTS = 1e4
+"""Shortfall is in ten-thousandths of the weighted demand, so that the solver's tolerance is far below what matters."""
+
+
 def shortfall_weights(index: Index) -> dict[tuple[int, str], float]:
     """Priority-weighted requests of a planned quarter and workload, as a share of those of all planned quarters."""
     weights = {}
@@ -43,7 +47,7 @@ def shortfall_of_quarter(m: Any, index: Index) -> None:
 
         Σ_w weight[t,w] · short[t,w] ≤ quarter_short[t]
 
-    Shares of the priority-weighted requests of all planned quarters.
+    Basis points of the priority-weighted requests of all planned quarters.
     """
     weights = shortfall_weights(index)
 
@@ -51,7 +55,7 @@ def shortfall_of_quarter(m: Any, index: Index) -> None:
         row = Terms()
         for (quarter, w), weight in weights.items():
             if quarter == t:
-                row.add(weight, m.short[t, w])
+                row.add(BASIS_POINTS * weight, m.short[t, w])
         row.add(-1.0, m.quarter_short[t])
         return row.at_most(0.0)
 

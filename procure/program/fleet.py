@@ -46,3 +46,16 @@ def retire_within_group(m: Any, index: Index) -> None:
         return row.at_most(index.fixed[name].count)
 
     m.retire_within_group = pyo.Constraint(list(groups), rule=rule)
+
+
+def reserved_stands(m: Any, index: Index) -> None:
+    """Units held for other purposes are not sold away: own[s,k,t] ≥ reserved[s,k,t]. Units."""
+    keys = [(site, sku, t) for (t, site, sku), count in sorted(index.reserved.items()) if count > 0]
+
+    def rule(m: Any, site: str, sku: str, t: int) -> Any:
+        row = Terms()
+        if (site, sku, t) in index.in_stock:
+            row.add(1.0, m.own[site, sku, t])
+        return row.at_least(index.reserved[t, site, sku])
+
+    m.reserved_stands = pyo.Constraint(keys, rule=rule)

@@ -124,7 +124,6 @@ class Index:
         rates = instance["rates"]
         self.rate = lookup(rates, ["t", "workload", "bucket"], "requests_per_s")
         self.mean_per_peak = lookup(rates, ["t", "workload", "bucket"], "mean_per_peak")
-        self.return_limit = lookup(rates, ["t", "workload", "bucket"], "return_limit")
         self.workload: dict[str, Any] = {row.workload: row for row in instance["workloads"].itertuples()}
         self.buckets = [key for key, rate in self.rate.items() if rate > 0]
         self.loads = sorted({(t, w) for t, w, _ in self.buckets})

@@ -34,7 +34,7 @@ def least_cost(m: Any, index: Index) -> None:
 
 
 def least_shortfall(m: Any, index: Index) -> None:
-    """Least weighted shortfall over planned quarters: Σ_t quarter_short[t], as a share of their weighted demand."""
+    """Least weighted shortfall over planned quarters: Σ_t quarter_short[t], in basis points of their demand."""
     m.shortfall = pyo.Objective(expr=pyo.quicksum(m.quarter_short[t] for t in index.planned), sense=pyo.minimize)
 
 

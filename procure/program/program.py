@@ -29,10 +29,10 @@ from procure.program.variables import add_variables
 FAMILIES = (
     fleet.fleet_balance,
     fleet.retire_within_group,
+    fleet.reserved_stands,
     demand.demand_met,
     demand.shortfall_of_quarter,
     prefill.prefill_where_decoded,
-    prefill.returns_of_bucket,
     compute.work_within_racks,
     lpx.lpx_time_within_copies,
     lpx.lpx_linking,

@@ -45,26 +45,26 @@ def kept_only_falls(m: Any, index: Index) -> None:
 
 
 def hits_from_kept(m: Any, index: Index) -> None:
-    """Reuse from a store is at most what returns while its copy is kept and reached.
+    """Reuse from a store is at most what returns while its copy is kept and reached, bucket by bucket.
 
-        Σ_{b,o from g} rate·prefill[o,s] ≤ Σ_i r_i·α_g·R[t,w]·kept[t,s,w,i,g]
+        Σ_{o from g} prefill[o,s] ≤ Σ_i r_i·α_g·kept[t,s,w,i,g]        for every t, s, w, b, g
 
-    Shares of the workload's rate; r_i is the share returning in interval i, α_g the chance to reach the copy.
+    Shares of the bucket's and of the workload's rate; r_i is the share returning in interval i, α_g the chance to reach
+    the copy. A cohort is kept at the mix of buckets, so its hits are at that mix: one row for all buckets together would
+    let a few kept caches give all their hits to the longest bucket, and count less bytes than they hold.
     """
-    reading = group(index.prefill, lambda x: (x[0].t, x[1], x[0].workload, x[0].store))
-    keys = sorted({(t, s, w, g) for t, s, w, _, g in index.kept})
+    reading = group((x for x in index.prefill if x[0].store != "recompute"),
+                    lambda x: (x[0].t, x[1], x[0].workload, x[0].bucket, x[0].store))  # fmt: skip
 
-    def rule(m: Any, t: int, site: str, workload: str, store: str) -> Any:
+    def rule(m: Any, t: int, site: str, workload: str, bucket: str, store: str) -> Any:
         row = Terms()
-        total = index.load_rate[t, workload]
-        for o, s in reading[t, site, workload, store]:
-            row.add(o.rate / total, m.prefill[o.option, s])
+        row.extend(1.0, (m.prefill[o.option, s] for o, s in reading[t, site, workload, bucket, store]))
         alpha = index.return_share[store]
         for age in index.ages[t, workload]:
             row.add(-alpha * age.return_share, m.kept[t, site, workload, age.interval, store])
         return row.at_most(0.0)
 
-    m.hits_from_kept = pyo.Constraint(keys, rule=rule)
+    m.hits_from_kept = pyo.Constraint(sorted(reading), rule=rule)
 
 
 def parked_seconds(index: Index, t: int, workload: str, interval: int, store: str) -> float:

@@ -19,8 +19,8 @@ def add_variables(m: Any, index: Index) -> None:
     Continuous:
         serve[point, site] and prefill[option, site] shares of the rate of their bucket;
         kept[t, site, workload, interval, store] share of the workload's rate whose cache stays through the interval;
-        short[t, workload] share unserved; quarter_short[t] weighted shortfall of a planned quarter, as a share of the
-        weighted demand of all planned quarters; carry[t] budget carried into t + 1, M USD.
+        short[t, workload] share unserved; quarter_short[t] weighted shortfall of a planned quarter, in basis points of
+        the weighted demand of all planned quarters; carry[t] budget carried into t + 1, M USD.
     """
     m.buy = pyo.Var(index.orders, domain=pyo.NonNegativeIntegers)
     m.ordered = pyo.Var([o for o in index.orders if index.sku[o[1]].min_order > 1], domain=pyo.Binary)

@@ -19,8 +19,15 @@ from procure.solver.blocks import Block, Cut, Outcome, find_blocks
 from procure.solver.compile import Compiled
 from procure.solver.highs import INFINITY, Answer, Options, load, new_solver, relative_gap, run, set_option
 
-SHORT_TOLERANCE = 1e-6
-"""Share of the weighted planned demand that counts as none."""
+SHORT_TOLERANCE = 1e-2
+"""Basis points of the weighted planned demand within which two shortfalls are the same."""
+NO_EXCESS = 1e-5
+"""Basis points of shortfall that are the solver's tolerance."""
+
+ROUGH_GAP = 0.03
+"""Relative gap of the first masters in integers."""
+ROUGH_SECONDS = 10.0
+"""Wall seconds that a master which need not be close may take."""
 
 
 @dataclass(frozen=True)
@@ -113,19 +120,24 @@ class _Run:
         for outcome in outcomes:
             cut = outcome.cut
             limit = 0.0 if cut.feasibility else theta[cut.block]
-            tolerance = SHORT_TOLERANCE / 10 if cut.feasibility else 1e-6 * max(1.0, abs(limit))
+            tolerance = NO_EXCESS if cut.feasibility else 1e-6 * max(1.0, abs(limit))
             if cut.value(x) > limit + tolerance:
                 self.parent.cuts.append(cut)
                 self._add(cut)
                 new += 1
         return new
 
-    def _offer(self, x: np.ndarray, outcomes: list[Outcome]) -> None:
-        """Take a fleet as incumbent if it can be served within the shortfall allowed."""
+    def _with_excess(self, x: np.ndarray, outcomes: list[Outcome]) -> np.ndarray:
+        """The same fleet with the shortfall that its quarters turn out to need."""
         served = x.copy()
         for block, outcome in zip(self.parent.blocks, outcomes, strict=True):
             served[block.short_columns] += outcome.excess
-        if any(o.excess > SHORT_TOLERANCE / 10 for o in outcomes) and self.objective == "cost":
+        return served
+
+    def _offer(self, x: np.ndarray, outcomes: list[Outcome]) -> None:
+        """Take a fleet as incumbent if it can be served within the shortfall allowed."""
+        served = self._with_excess(x, outcomes)
+        if any(o.excess > NO_EXCESS for o in outcomes) and self.objective == "cost":
             if self.most_short is None or served[self.parent._shorts].sum() > self.most_short:
                 return
             outcomes = self.parent.evaluate(served, "cost")
@@ -143,8 +155,16 @@ class _Run:
         self.solver.changeColsIntegrality(len(kinds), index, kinds.astype(np.uint8))
         if mip:
             set_option(self.solver, "mip_rel_gap", gap)
-            set_option(self.solver, "mip_abs_gap", 1e-6 if self.objective == "cost" else SHORT_TOLERANCE / 10)
+            set_option(self.solver, "mip_abs_gap", 1e-6 if self.objective == "cost" else NO_EXCESS)
+            if self.best is not None:
+                self._start_from_best()
         return run(self.solver, seconds, is_mip=mip)
+
+    def _start_from_best(self) -> None:
+        """Offer the incumbent to the master, with what its quarters cost."""
+        costs = np.array([o.cost or 0.0 for o in self.best_outcomes])
+        values = np.append(self.best, costs if self.objective == "cost" else np.zeros(self.blocks))
+        self.solver.setSolution(len(values), np.arange(len(values), dtype=np.int32), values)
 
     def _gap(self) -> float:
         if self.best is None:
@@ -157,31 +177,44 @@ class _Run:
         return SHORT_TOLERANCE if self.objective == "shortfall" else self.options.gap
 
     def solve(self) -> Solution:
-        """LP phase, then integers."""
-        iterations = 0
+        """LP phase, then integers.
+
+        The master is first solved roughly: its fleets need not be the best to show which cuts are missing. It is solved
+        more closely each time its fleet turns out to be what the quarters say.
+        """
         outcome = self._relaxation()
         if outcome is not None:
             return outcome
-        while self._gap() > self._target():
-            if self.options.left() <= 0:
-                break
+        iterations = 0
+        aim = ROUGH_GAP
+        while self._gap() > self._target() and self.options.left() > 0:
             iterations += 1
-            aim = 0.0 if self.objective == "shortfall" else self.options.gap / 4
-            answer = self._master(True, self.options.left(), aim)
+            rough = aim > self._closest()
+            answer = self._master(True, min(self.options.left(), ROUGH_SECONDS if rough else INFINITY), aim)
+            if answer.values is None and answer.status == "limit":
+                answer = self._master(True, self.options.left(), 1.0)
             if answer.status == "infeasible":
                 return Solution("infeasible", None, None, None, iterations)
             if answer.bound is not None:
                 self.bound = max(self.bound, answer.bound)
             if answer.values is None:
                 break
-            x = self._integral(answer.values[: self.count])
-            new = self._visit(x, answer.values[self.count :])
+            x, theta = self._integral(answer.values[: self.count]), answer.values[self.count :]
+            new = self._visit(x, theta)
             self.options.report(self.objective, self._incumbent(), self.bound)
-            if self.best is not None and self._gap() > self._target():
-                self._visit(x, answer.values[self.count :], 0.5 * (x + self.best))
-            elif not new and answer.status == "optimal":
+            if self._gap() <= self._target():
                 break
+            if self.best is not None and new:
+                self._visit(x, theta, 0.5 * (x + self.best))
+            elif not new:
+                if aim <= self._closest():
+                    break
+                aim = max(aim / 4, self._closest())
         return self._finish(iterations)
+
+    def _closest(self) -> float:
+        """The relative gap of the master that leaves room for the cuts' own tolerance."""
+        return 0.0 if self.objective == "shortfall" else self.options.gap / 3
 
     def _visit(self, x: np.ndarray, theta: np.ndarray, point: np.ndarray | None = None) -> int:
         """Ask the blocks about a fleet of the master, or about a point beside it for deeper cuts; cuts learnt."""
@@ -213,10 +246,13 @@ class _Run:
             outcomes = self.parent.evaluate(point, self.objective)
             new = self._learn(outcomes, outside, theta)
             self.options.report(f"{self.objective} relaxation", self._incumbent(), self.bound)
-            if all(o.excess <= SHORT_TOLERANCE / 10 for o in outcomes):
+            if self.objective == "shortfall":
+                point = self._with_excess(point, outcomes)
+            if self.objective == "shortfall" or all(o.excess <= NO_EXCESS for o in outcomes):
                 inside = point
                 reached = float(self.cost[: self.count] @ point) + sum(o.cost or 0.0 for o in outcomes)
-                if self.objective == "cost" and relative_gap(reached, self.bound) <= self.options.gap / 20:
+                near = self.options.gap / 20 * abs(reached) if self.objective == "cost" else SHORT_TOLERANCE / 10
+                if reached - self.bound <= near:
                     return None
             if not new and (inside is None or weight >= 1.0):
                 return None

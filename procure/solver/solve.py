@@ -20,6 +20,7 @@ from procure.plan.premises import evidence_shares, premises_table
 from procure.plan.verify import verify
 from procure.program import Program
 from procure.program import build as build_program
+from procure.program.demand import BASIS_POINTS
 from procure.program.index import USD_PER_UNIT
 from procure.solver.answer import Values, tables_of
 from procure.solver.compile import Compiled, compile_program
@@ -29,8 +30,8 @@ from procure.solver.highs import Options, Progress, relative_gap, write_mps
 from procure.solver.whole import limited, solve_whole
 
 Method = Literal["decomposed", "whole"]
-SHARE_TOLERANCE = 1e-6
-"""A workload whose share unserved is below this counts as served."""
+SHARE_TOLERANCE = 1e-4
+"""A workload of which less than this share is unserved counts as served: the solver's tolerance on small workloads."""
 
 
 class Clock:
@@ -87,7 +88,7 @@ def solve(
     options = Options(gap, time_limit_s, threads, seed, progress)
     least_short, final = _stages(compiled, options, method)
     if mps is not None:
-        _write_mps(compiled, least_short.objective or 0.0, Path(mps))
+        _write_mps(compiled, _held(least_short), Path(mps))
     clock.lap("solve")
     if final.values is None:
         raise NoPlan("The time limit came before any plan was found; allow more time or a wider gap.")
@@ -120,7 +121,7 @@ def _stages(compiled: Compiled, options: Options, method: Method) -> tuple[Solut
         def run(objective: str, most: float | None) -> Solution:
             return solve_whole(compiled, options, objective, most)
 
-    final = run("cost", SHORT_TOLERANCE)
+    final = run("cost", 0.0)
     if final.status != "infeasible":
         return Solution("optimal", None, 0.0, 0.0), final
     least = run("shortfall", None)
@@ -128,10 +129,15 @@ def _stages(compiled: Compiled, options: Options, method: Method) -> tuple[Solut
         raise Infeasible(smallest_violation(compiled, options))
     if least.objective is None:
         raise NoPlan("The time limit came before any plan was found; allow more time.")
-    final = run("cost", least.objective + SHORT_TOLERANCE)
+    final = run("cost", _held(least))
     if final.values is None:
         final = Solution("limit", least.values, None, final.bound)
     return least, final
+
+
+def _held(least: Solution) -> float:
+    """Basis points of shortfall that the cost stage may show: those of the first stage, and a hundredth where there are some."""
+    return least.objective + SHORT_TOLERANCE if least.objective else 0.0
 
 
 def _status(final: Solution, sla: pd.DataFrame, verified: bool, case: Case) -> Status:
@@ -194,7 +200,7 @@ def _summary(
         "threads": options.threads,
         "shortfall": {
             "share": _short_share(sla, instance),
-            "bound": least_short.bound,
+            "bound": (least_short.bound or 0.0) / BASIS_POINTS,
             "workloads": [
                 {"quarter": r.quarter, "workload": r.workload, "share": r.short_share, "cause": r.cause}
                 for r in short.itertuples()
@@ -228,9 +234,9 @@ def _short_share(sla: pd.DataFrame, instance: Instance) -> float:
     return float((weight * rates["short_share"]).sum() / weight.sum()) if weight.sum() > 0 else 0.0
 
 
-def _write_mps(compiled: Compiled, least_short: float, path: Path) -> None:
+def _write_mps(compiled: Compiled, most_short: float, path: Path) -> None:
     """The final stage as one file: cost, with the shortfall of stage one held."""
-    matrix, lower, upper = limited(compiled, least_short + SHORT_TOLERANCE)
+    matrix, lower, upper = limited(compiled, most_short)
     whole = replace(
         compiled,
         matrix=matrix,

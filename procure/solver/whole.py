@@ -16,7 +16,7 @@ def solve_whole(compiled: Compiled, options: Options, objective: str, most_short
     """Least ``cost`` or least ``shortfall`` of the whole program; arguments as for the decomposition."""
     solver = new_solver(options)
     set_option(solver, "mip_rel_gap", options.gap if objective == "cost" else 0.0)
-    set_option(solver, "mip_abs_gap", 1e-6 if objective == "cost" else SHORT_TOLERANCE)
+    set_option(solver, "mip_abs_gap", 1e-6 if objective == "cost" else SHORT_TOLERANCE / 10)
     cost = compiled.cost if objective == "cost" else compiled.shortfall
     matrix, lower, upper = limited(compiled, most_short)
     load(solver, matrix, cost, (lower, upper), (compiled.col_lower, compiled.col_upper), compiled.integer)
