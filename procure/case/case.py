@@ -8,12 +8,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pandas as pd
 
 from procure.case import checks
 from procure.case.defaults import fill
+from procure.case.excel import located, read_workbook
 from procure.case.forecast import fill_peaks
 from procure.case.frames import frame_of, rows_of
 from procure.case.hashing import hash_inputs
@@ -54,14 +55,17 @@ class Case:
 
     @classmethod
     def read(cls, path: str | Path) -> Case:
-        """Read and check a case folder.
+        """Read and check a case folder, or a workbook with the same tables as sheets.
 
         Raises:
-            InputError: with every fault found: file, row, column, what was read, what is allowed.
+            InputError: with every fault found: file, row, column (of a workbook: sheet and cell), what was read, what
+                is allowed.
         """
         folder = Path(path)
+        if folder.is_file() and folder.suffix.lower().startswith(".xls"):
+            return cls._read_workbook(folder)
         if not folder.is_dir():
-            expected = "A folder with case.toml and the tables of a case."
+            expected = "A folder with case.toml and the tables of a case, or an .xlsx workbook of them."
             raise InputError([Fault(str(path), 0, "", "", expected, "Start one with `procure new DIR`.")])
         faults = _stray_files(folder)
         if (folder / FILE).is_file():
@@ -82,6 +86,11 @@ class Case:
                 header = ",".join(column.name for column in table.columns if column.required)
                 faults.append(Fault(file.name, 0, "", "", f"This table is missing; its header is {header}."))
         return cls._checked(given, tables, folder, faults)
+
+    @classmethod
+    def _read_workbook(cls, path: Path) -> Case:
+        given, tables, faults, book = read_workbook(path)
+        return cast(Case, located(book, lambda: cls._checked(given, tables, path.parent, faults)))
 
     @classmethod
     def from_tables(
@@ -129,6 +138,16 @@ class Case:
             raise InputError(faults)
         frames = {name: frame_of(table, tables[name]) for name, table in TABLES.items()}
         return cls(settings, frames, catalogue, cards, tuple(used), folder, given, given_tables)
+
+    @property
+    def given(self) -> dict[str, Any]:
+        """Settings as stated, without defaults."""
+        return dict(self._given)
+
+    @property
+    def given_tables(self) -> dict[str, pd.DataFrame]:
+        """Tables as stated, without defaults and without the columns that were left out."""
+        return dict(self._given_tables)
 
     @property
     def name(self) -> str:

@@ -21,6 +21,11 @@ its default, and the plan lists every default that was used.
 
 A CSV file of another name is refused, as is a column or setting that does not exist: nothing is ignored in silence.
 Other files (a README, cards of your own LLMs) may lie beside the tables.
+
+An `.xlsx` workbook is a case as well: a sheet `case` (setting, value) and a sheet for each table. `procure template
+OUT.xlsx [--from CASE]` writes one with lists, units and comments; `procure template DIR --from FILE.xlsx` goes back to
+CSV without loss. Wrong cells are named by sheet and cell. Formulas count at their stored values; macros and links to
+other workbooks are refused.
 """
 
 
