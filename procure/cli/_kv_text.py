@@ -126,8 +126,8 @@ def _footer(first: dict[str, Any]) -> None:
     elif threshold:
         typer.echo(f"S*: the fixed state is under 10% of the stored bytes from {threshold:,} tokens on.")
     typer.echo(
-        f"Reserved is what an engine sets aside ({first['engine_convention']}: pages, state blocks, replication "
-        f"{first['replication']:.3g} times); limits on HBM use it, formula bytes are the lower bound."
+        f"Reserved is what an engine sets aside: pages, state blocks, state dtypes of {first['engine_convention']}, "
+        f"replication {first['replication']:.3g} times. Limits on HBM use it; formula bytes are the lower bound."
     )
     if "sku" in first:
         typer.echo(

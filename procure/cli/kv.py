@@ -9,6 +9,9 @@ import typer
 
 PANEL = "Prepare"
 
+_ENGINE = {"formula": "sglang", "article": "sglang"}
+"""State dtypes of reserved bytes where the convention is no engine's: fp32 states, and buffers that formulas forget."""
+
 
 def register(app: typer.Typer) -> None:
     """Add the verb."""
@@ -59,9 +62,7 @@ def kv(
         tokens=lengths,
         kv_format=kv_format,
         convention=convention,
-        engine=Engine(
-            page, tp, dp_attention, chunk, state_slots, convention="vllm" if convention == "formula" else convention
-        ),
+        engine=Engine(page, tp, dp_attention, chunk, state_slots, convention=_ENGINE.get(convention, convention)),
         tps_user=tps,
         sku=_sku(sku),
         weight_precision=weights,

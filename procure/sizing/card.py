@@ -57,6 +57,7 @@ class Card:
         notes: what a reader should be told when the card is used.
         fields: hidden size, vocabulary, maximum context and native precision as far as known.
         file: where faults point to.
+        running_drafts: draft layers whose caches are counted, see :meth:`speculating`.
     """
 
     name: str
@@ -69,6 +70,7 @@ class Card:
     notes: tuple[str, ...]
     fields: tuple[tuple[str, Any], ...]
     file: str
+    running_drafts: tuple[Attention, ...] = ()
 
     @classmethod
     def load(cls, name_or_path: str | Path) -> Card:
@@ -191,13 +193,20 @@ class Card:
     def speculating(self, tokens: int = 1, draft_layers: int | None = None) -> Card:
         """The card with its draft layers' caches and the convolution columns of ``tokens`` proposed tokens.
 
+        Bytes and attention arithmetic count them; parameters and the number of layers stay those of the stack.
+
         Args:
             tokens: tokens proposed per step.
             draft_layers: how many of the card's draft layers run; all by default.
         """
         extra = self.drafts if draft_layers is None else self.drafts[:draft_layers]
         widened = tuple(_with_columns(layer, tokens) for layer in self.attention)
-        return replace(self, attention=widened + extra, drafts=())
+        return replace(self, attention=widened, running_drafts=extra)
+
+    @property
+    def cached_layers(self) -> tuple[Attention | None, ...]:
+        """Layers whose caches are counted: the stack and the draft layers that run."""
+        return self.attention + self.running_drafts
 
     # --- bytes ----------------------------------------------------------------------------------------------------
 
@@ -234,7 +243,9 @@ class Card:
             cached_tokens: length of the prefix that the receiver holds.
         """
         whole = self.stored_bytes(tokens, kv_format, convention)
-        linear = _linear_form(self.attention, formats.kv_format(kv_format), formats.convention(convention), "growing")
+        linear = _linear_form(
+            self.cached_layers, formats.kv_format(kv_format), formats.convention(convention), "growing"
+        )
         _check(cached_tokens)
         saved = sum((count.at(cached_tokens) * size for count, size in linear), 0)
         return _plain(np.maximum(whole - saved, 0)) if np.any(cached_tokens) else whole
@@ -246,7 +257,7 @@ class Card:
 
     def bytes_per_token(self, tokens: Lengths, kv_format: Format, convention: str | Convention = "formula") -> Any:
         """Bytes that one more token adds at that length, averaged over the longest compression block."""
-        block = max(getattr(layer, "tokens_per_entry", 1) or 1 for layer in self.attention)
+        block = max(getattr(layer, "tokens_per_entry", 1) or 1 for layer in self.cached_layers)
         length = np.asarray(tokens)
         ahead = self.stored_bytes(length + block, kv_format, convention)
         more = ahead - self.stored_bytes(length, kv_format, convention)
@@ -267,7 +278,7 @@ class Card:
         fmt, conv = formats.kv_format(kv_format), formats.convention(convention)
         which = {"stored": "held", "loaded": "read"}[quantity]
         split: dict[str, Any] = {}
-        for layer, layers in grouped(self.attention):
+        for layer, layers in grouped(self.cached_layers):
             for part in layer.parts(conv):
                 count = getattr(part, which)
                 if count is None:
@@ -285,7 +296,7 @@ class Card:
 
     def _evaluate(self, which: str, tokens: Lengths, kv_format: Format, convention: str | Convention) -> Bytes:
         _check(tokens)
-        linear = _linear_form(self.attention, formats.kv_format(kv_format), formats.convention(convention), which)
+        linear = _linear_form(self.cached_layers, formats.kv_format(kv_format), formats.convention(convention), which)
         total = np.zeros(np.shape(tokens), dtype=np.result_type(np.asarray(tokens), np.int64))
         for count, size in linear:
             total = total + count.at(tokens) * size
@@ -298,7 +309,7 @@ class Card:
         _check(context_tokens)
         length = np.asarray(context_tokens)
         total = np.zeros(length.shape)
-        for layer, layers in grouped(self.attention):
+        for layer, layers in grouped(self.cached_layers):
             for flop, count in layer.decode_work():
                 total = total + layers * flop * count.at(length)
         return _plain(total)
@@ -309,7 +320,7 @@ class Card:
         Raises:
             InputError: the config lacks the head dimensions that an expanded MLA prefill needs.
         """
-        missing = sorted({field for layer in self.attention if layer is not None for field in layer.missing()})
+        missing = sorted({field for layer in self.cached_layers if layer is not None for field in layer.missing()})
         if missing:
             raise InputError(
                 Fault(self.file, 0, field, "", "Prefill arithmetic needs this field.", _ADD) for field in missing
@@ -318,7 +329,7 @@ class Card:
         _check(prefix_tokens)
         start, new = np.asarray(prefix_tokens, dtype=float), np.asarray(new_tokens, dtype=float)
         total = np.zeros(np.broadcast(start, new).shape)
-        for layer, layers in grouped(self.attention):
+        for layer, layers in grouped(self.cached_layers):
             for flop, count in layer.prefill_work():
                 total = total + layers * flop * (count.total(start + new) - count.total(start))
         return _plain(total)

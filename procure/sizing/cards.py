@@ -37,19 +37,23 @@ def load_card(name_or_path: str | Path) -> Card:
     """See :meth:`procure.sizing.Card.load`."""
     text = str(name_or_path)
     if text in card_names():
-        return _load(packaged_path("models") / f"{text}.json")
+        return _read_file(packaged_path("models") / f"{text}.json")
     path = Path(text)
     if path.is_dir() and (path / "config.json").exists():
         path = path / "config.json"
     if not path.is_file():
         expected = "Name a packaged card, or the path of a card or config.json."
         raise InputError([Fault("card", 0, "", text, expected, nearest(text, card_names()))])
-    return _load(path)
+    return _read_file(path)
+
+
+def _read_file(path: Path) -> Card:
+    return _load(path.resolve(), path.stat().st_mtime_ns)
 
 
 @lru_cache(maxsize=512)
-def _load(path: Path) -> Card:
-    name = path.stem if path.name != "config.json" else path.resolve().parent.name
+def _load(path: Path, changed_ns: int) -> Card:
+    name = path.stem if path.name != "config.json" else path.parent.name
     return read_card(_parse(path), path.name, name, path.parent)
 
 

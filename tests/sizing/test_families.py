@@ -195,6 +195,8 @@ def test_draft_layers_count_under_speculation_only():
     card = Card.load("deepseek-v3.2")
     assert len(card.drafts) == 1
     assert card.speculating(1).stored_bytes(S, "bf16") == card.stored_bytes(S, "bf16") * 62 // 61
+    assert card.speculating(1).params == card.params
+    assert card.speculating(1).layers == 61
     assert len(Card.load("minimax-m2.5").drafts) == 3
     v4 = Card.load("deepseek-v4-pro")
     assert v4.speculating(1).stored_bytes(S, "bf16") - v4.stored_bytes(S, "bf16") == 128 * 512 * 2  # window only

@@ -6,7 +6,7 @@ import pytest
 
 from procure.cli import main
 from procure.errors import InputError
-from procure.sizing import Card
+from procure.sizing import Card, card_names
 from procure.sizing.compare import CLASSES
 from procure.sizing.quantities import parse_bytes, parse_tokens, show_bytes
 
@@ -54,6 +54,12 @@ def test_sequences_per_rack_are_what_hbm_holds_after_the_weights(capsys):
     free = row["hbm_bytes"] - row["weight_bytes"]
     assert row["sequences_formula"] == free // card.stored_bytes(131_072, "fp8")
     assert row["sequences_reserved"] <= row["sequences_formula"]
+
+
+def test_a_limit_never_counts_more_sequences_than_the_formula(capsys):
+    found = rows(capsys, *card_names(), "--tokens", "1k,8k,128Ki", "--sku", "vr-nvl72", "--weights", "fp8")
+    assert all(row["sequences_reserved"] <= row["sequences_formula"] for row in found)
+    assert all(row["reserved_bytes"] >= row["stored_bytes"] for row in found)
 
 
 def test_weights_that_do_not_fit_leave_no_sequence(capsys):
