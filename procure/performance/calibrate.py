@@ -36,28 +36,33 @@ def frontier_errors(rows: pd.DataFrame, rules: Physics) -> np.ndarray:
     return errors
 
 
-def calibrate(rows: pd.DataFrame, rules: Physics, start: dict[str, float] | None = None) -> dict[str, float]:
+def calibrate(rows: pd.DataFrame, rules: Physics, *, newer: bool = False) -> dict[str, float]:
     """Factors on latency, decode and prefill efficiency that bring the predicted maximum to frontier rows.
 
     Args:
         rows: frontier rows of one software date.
         rules: physics to be scaled.
-        start: factors that the answer is held to, weakly; all 1 by default.
+        newer: the rows are of newer software on the same hardware, which is never slower: latency at most 1,
+            efficiencies at least 1.
     """
-    centre = np.log([(start or {}).get(name, 1.0) for name in FACTORS])
+    ceiling = np.array([0.0, np.inf, np.inf]) if newer else np.full(len(FACTORS), np.inf)
+    floor = np.array([-np.inf, 0.0, 0.0]) if newer else np.full(len(FACTORS), -np.inf)
+
+    def factors(logs: np.ndarray) -> dict[str, float]:
+        return {name: float(each) for name, each in zip(FACTORS, np.exp(np.clip(logs, floor, ceiling)), strict=True)}
 
     def loss(logs: np.ndarray) -> float:
-        scaled = rules.scaled(**dict(zip(FACTORS, np.exp(logs), strict=True)))
-        return float(np.mean(np.abs(frontier_errors(rows, scaled))) + PRIOR_WEIGHT * np.sum((logs - centre) ** 2))
+        error = np.mean(np.abs(frontier_errors(rows, rules.scaled(**factors(logs)))))
+        return float(error + PRIOR_WEIGHT * np.sum(logs**2))
 
     found = []
     for latency in _STARTS:
-        corner = centre + [np.log(latency), 0.0, 0.0]
+        corner = np.array([np.log(latency), 0.0, 0.0])
         simplex = np.vstack([corner, corner + _STEP * np.eye(len(FACTORS))])
         options = {"initial_simplex": simplex, "maxfev": 150}
         found.append(minimize(loss, corner, method="Nelder-Mead", options=options))
     best = min(found, key=lambda each: each.fun)
-    return {name: float(value) for name, value in zip(FACTORS, np.exp(best.x), strict=True)}
+    return factors(best.x)
 
 
 def lpx_scale(frontier: pd.DataFrame, rules: Physics) -> float:

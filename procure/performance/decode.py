@@ -20,11 +20,19 @@ from procure.performance.lpx import (
     lpx_premise,
     lpx_racks_per_copy,
     paired_terms,
+    paired_weight_seconds,
     rack_seconds_per_token,
     vendor_scale,
 )
 from procure.performance.physics import Physics, calibrated_apart, fitted, physics, premises
-from procure.performance.step import Streams, cache_shares, decode_terms, resident_bytes_per_gpu, step_seconds
+from procure.performance.step import (
+    Streams,
+    cache_shares,
+    decode_terms,
+    resident_bytes_per_gpu,
+    step_seconds,
+    weight_seconds,
+)
 from procure.performance.work import Work, work_of
 
 if TYPE_CHECKING:
@@ -93,11 +101,17 @@ def engine(deployment: Deployment, lengths: Lengths, rules: Physics, *, speculat
         ffn_s = ffn_seconds_per_token(work, deployment.lpx, lpx_racks_per_copy(card, deployment.lpx))
         return paired_terms(pool, rules, work, layout, streams, batch, ffn_s)
 
+    def weights(batch: np.ndarray) -> np.ndarray:
+        if deployment.lpx is None:
+            return weight_seconds(pool, rules, work, layout, drafts, batch)
+        return paired_weight_seconds(pool, rules, work, layout, drafts)
+
     return Engine(
         layout=layout,
         drafts=drafts,
         tokens_per_step=rules.tokens_per_step(drafts),
         terms=terms,
+        weights=weights,
         least=smallest_batch(layout),
         most=np.minimum(fits, MOST_STREAMS_PER_GPU * layout.gpus),
         room=room + 0.0 * drafts,
@@ -167,6 +181,7 @@ def _points(asked: Engine, largest: np.ndarray, deployment: Deployment) -> dict[
         "tps_user": tokens / _by_element(step_s)[at],
         "step_s": _by_element(step_s)[at],
         "tokens_per_s_per_gpu": scale * _by_element(rate)[at],
+        "cache_bytes_per_gpu": scale * _by_element(batch * asked.stored)[at],
         "free_hbm_bytes_per_gpu": np.maximum(_by_element(free)[at], 0.0),  # rounding may leave -1e-5 bytes
         "lpx_rack_s_per_token": lpx_s,
         "binding": np.where(crowded, "hbm capacity", names[seconds.argmax(axis=0)]),
@@ -224,7 +239,7 @@ def envelopes(
     end is no gain over VR NVL72 alone at the claim.
     """
     base = asked.best(largest, np.ones(asked.drafts.size))
-    slow, fast = speed_band(asked.drafts)
+    slow, fast = speed_band(asked.drafts, lengths.mean)
     low = asked.best(asked.largest_batch(tps_user[:, None] / slow), slow)
     if deployment.lpx:
         scale = vendor_scale()
@@ -237,9 +252,14 @@ def envelopes(
     return low, base, np.maximum(high, base)
 
 
-def speed_band(drafts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Measured over predicted TPS/User at a given batch, 10th and 90th percentile, for each draft length."""
-    band = fitted()["band"]
-    plain, drafted = np.array(band["without_speculation"]), np.array(band["with_speculation"])
-    both = np.where(drafts[:, None] > 0, drafted, plain)
-    return both[:, 0], both[:, 1]
+def speed_band(drafts: np.ndarray, context: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """True over computed TPS/User at a given batch, low and high, for each element and draft length.
+
+    10th and 90th percentile of rows kept out of the fit. No measured context is longer than about 9,000 tokens, so both
+    widen with the logarithm of longer ones, up to ``long_context_band`` at 128 Ki (premise).
+    """
+    fit, wide = fitted()["band"], premises()["long_context_band"]
+    both = np.where(drafts[:, None] > 0, fit["with_speculation"], fit["without_speculation"])
+    known, far = float(wide["from_tokens"]), float(wide["to_tokens"])
+    reach = np.clip(np.log(context / known) / np.log(far / known), 0.0, 1.0)[:, None]
+    return both[:, 0] * wide["low"] ** reach, both[:, 1] * wide["high"] ** reach

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -16,7 +17,7 @@ Terms = Callable[[np.ndarray], dict[str, np.ndarray]]
 """Batch per replica to seconds of each term of a step."""
 
 MOST_STREAMS_PER_GPU = 16_384.0
-_HALVINGS = 30
+_HALVINGS = 22
 
 
 @dataclass(frozen=True)
@@ -28,6 +29,7 @@ class Engine:
         drafts: draft lengths tried.
         tokens_per_step: tokens that a step yields at each draft length.
         terms: seconds of each term of a step at a batch.
+        weights: seconds of the term ``weights`` alone.
         least: smallest sensible batch per replica.
         most: largest batch whose caches fit.
         room: bytes per GPU beside the weights.
@@ -38,6 +40,7 @@ class Engine:
     drafts: np.ndarray
     tokens_per_step: np.ndarray
     terms: Terms
+    weights: Callable[[np.ndarray], np.ndarray]
     least: np.ndarray
     most: np.ndarray
     room: np.ndarray
@@ -56,9 +59,10 @@ class Engine:
 
         Args:
             batch: streams per replica; 0 where a layout cannot serve.
-            speed_factor: true over computed TPS/User, one for each draft length.
+            speed_factor: true over computed TPS/User: for each draft length, or for each element and draft length.
         """
-        return (self.rates(batch) * speed_factor).max(axis=(1, 2), initial=0.0)
+        factor = speed_factor if speed_factor.ndim == 1 else speed_factor[:, None, :]
+        return (self.rates(batch) * factor).max(axis=(1, 2), initial=0.0)
 
     def rates(self, batch: np.ndarray) -> np.ndarray:
         """Tokens/s per GPU of each element, layout and draft length; 0 where a layout cannot serve."""
@@ -70,18 +74,28 @@ class Engine:
         Args:
             tps_user: computed TPS/User to be met: one for each element, or for each element and draft length.
 
-        A step never gets shorter with a larger batch, so bisection in the logarithm is exact to 1e-8.
+        A step never gets shorter with a larger batch, so bisection in the logarithm is exact, here to 1e-5 of a batch.
         """
         wanted = tps_user[:, None, None] if tps_user.ndim == 1 else tps_user[:, None, :]
-        limit = self.tokens_per_step / wanted
+        fixed, per_stream = self._rest
+        limit = self.tokens_per_step / wanted - fixed
         low, high = np.log(self.least), np.log(np.maximum(self.most, self.least))
         low, high, limit = np.broadcast_arrays(low, high, limit)
-        meets = (self.step_s(np.exp(low)) <= limit) & (self.most >= self.least)
-        low = low.copy()
-        all_fit = self.step_s(np.exp(high)) <= limit
-        low, high = np.where(all_fit, high, low), high.copy()
+
+        def over(logs: np.ndarray) -> np.ndarray:
+            batch = np.exp(logs)
+            return self.weights(batch) + per_stream * batch > limit
+
+        meets = ~over(low) & (self.most >= self.least)
+        low = np.where(over(high), low, high)
         for _ in range(_HALVINGS):
             middle = 0.5 * (low + high)
-            good = self.step_s(np.exp(middle)) <= limit
-            low, high = np.where(good, middle, low), np.where(good, high, middle)
+            slow = over(middle)
+            low, high = np.where(slow, low, middle), np.where(slow, middle, high)
         return np.where(meets, np.exp(low), 0.0)
+
+    @cached_property
+    def _rest(self) -> tuple[np.ndarray, np.ndarray]:
+        """Seconds of all terms but reading weights: fixed, and per stream of a replica. They are straight lines."""
+        one, two = (self.step_s(batch) - self.weights(batch) for batch in (np.ones(()), np.full((), 2.0)))
+        return 2.0 * one - two, two - one

@@ -129,9 +129,7 @@ def fit(runs: pd.DataFrame, saturated_prefill: pd.DataFrame) -> Fit:
     def error(logs: np.ndarray) -> np.ndarray:
         found = _unpack(names, logs, len(runs))
         speed = np.log(ready.tps_user(found.rules, found.software, found.latency_per_month) / measured)
-        rate = np.log(
-            predict_prefill(saturated_prefill, found.rules) / saturated_prefill["tps_per_gpu"].to_numpy(float)
-        )
+        rate = np.log(predict_prefill(saturated_prefill, found.rules) / prefilled)
         over = np.maximum(0.0, logs[capped] - np.log(MOST_EFFICIENT))
         return np.concatenate([speed, PREFILL_WEIGHT * rate, _PENALTY * over, PRIOR_WEIGHT * (logs - start)])
 

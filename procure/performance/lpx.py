@@ -16,6 +16,9 @@ from procure.performance.physics import Physics, fitted, premises
 from procure.performance.step import Layout, Streams, cache_shares, layer_latency_s
 from procure.performance.work import Work, attention_peak_flops, peak_flops
 
+_CROSSING_BYTES = 3.0
+"""Bytes that cross per hidden element and layer: FP8 out, BF16 back."""
+
 if TYPE_CHECKING:
     from procure.catalogue import Sku
     from procure.sizing import Card
@@ -64,31 +67,34 @@ def paired_terms(
     ``network`` is the activation link (FP8 out, BF16 back, over the GPUs' NICs), ``latency`` holds the GPUs' share of
     the layer latency, two transfers and the LPX pipeline, ``lpx`` the FFN's arithmetic.
     """
-    gpus, spread = layout.gpus, layout.data_parallel
-    draft = streams.draft
+    gpus, draft = layout.gpus, streams.draft
     tokens = batch * (1.0 + draft)
     hbm = pool.hbm_bytes_per_s_per_gpu
     extra_layers = 1.0 + draft / work.layers
-    read = work.attention.stored_bytes * extra_layers + work.head.stored_bytes * (1.0 + draft)
     gemm = sum(part.flops_per_token / peak_flops(pool, part.encoding) for part in (work.attention, work.head))
-    crossing = work.layers * tokens * work.hidden * 3.0 / gpus
+    attention = gpus * attention_peak_flops(pool, streams.kv_format) * physics.attention_efficiency
+    crossing = work.layers * tokens * work.hidden * _CROSSING_BYTES / gpus
     layer_s = (
         lpx_premise("gpu_latency_share") * layer_latency_s(pool, physics, work, layout)
         + 2.0 * lpx_premise("transfer_s")
         + lpx_premise("layer_s")
     )
     return {
-        "weights": read / np.where(spread, 1.0, gpus) / (hbm * physics.weight_efficiency),
+        "weights": paired_weight_seconds(pool, physics, work, layout, draft) + 0.0 * tokens,
         "gemm": gemm * extra_layers * tokens / gpus / physics.gemm_efficiency,
-        "kv": streams.loaded_bytes * batch / cache_shares(work, layout) / (hbm * physics.kv_efficiency),
-        "attention": streams.attention_flops
-        * tokens
-        / gpus
-        / (attention_peak_flops(pool, streams.kv_format) * physics.attention_efficiency),
+        "kv": streams.loaded_bytes * batch / (cache_shares(work, layout) * hbm * physics.kv_efficiency),
+        "attention": streams.attention_flops * tokens / attention,
         "network": crossing * extra_layers / (pool.scale_out_bytes_per_s_per_gpu * lpx_premise("link_efficiency")),
         "latency": (work.layers + draft) * layer_s + 0.0 * tokens,
         "lpx": ffn_s_per_token * tokens * extra_layers,
     }
+
+
+def paired_weight_seconds(pool: Sku, physics: Physics, work: Work, layout: Layout, draft: np.ndarray) -> np.ndarray:
+    """Seconds of reading the weights that stay on the GPUs: attention and head."""
+    read = work.attention.stored_bytes * (1.0 + draft / work.layers) + work.head.stored_bytes * (1.0 + draft)
+    held = np.where(layout.data_parallel, 1.0, layout.gpus)
+    return read / held / (pool.hbm_bytes_per_s_per_gpu * physics.weight_efficiency)
 
 
 def ffn_seconds_per_token(work: Work, lpx: Sku, racks: int) -> float:

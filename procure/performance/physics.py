@@ -170,6 +170,26 @@ def physics(vintage: str, pool: str = "") -> Physics:
     return reference_physics().scaled(**factors)
 
 
+def physics_of_month(months: float, pool: str = "") -> Physics:
+    """Fitted parameters for software of ``months`` after the reference month.
+
+    Before it latencies fall by ``latency_per_month``; from it to the month of ``base`` the factors move in proportion;
+    after that they stay. Bring-up factors of a pool apply in full.
+    """
+    base = fitted()["vintage"]["base"]
+    span = _month_number(base["date"]) - _month_number(fitted()["software"]["reference_month"])
+    if months < 0:
+        factors = {"latency": float(fitted()["software"]["latency_per_month"]) ** months}
+    else:
+        factors = {name: float(base[name]) ** min(months / span, 1.0) for name in FACTORS}
+    own = fitted()["pool"].get(pool, dict.fromkeys(FACTORS, 1.0))
+    return reference_physics().scaled(**{name: factors.get(name, 1.0) * float(own[name]) for name in FACTORS})
+
+
+def _month_number(text: str) -> float:
+    return float(text[:4]) * 12 + float(text[5:7])
+
+
 def calibrated_apart(pool: str) -> bool:
     """Whether a pool has bring-up factors of its own (hardware measured as an engineering sample)."""
     return pool in fitted()["pool"]

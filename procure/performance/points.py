@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
 from procure.performance.decode import Deployment, Lengths, solve
+from procure.performance.frontier import LENGTH_DRAWN
 from procure.performance.layouts import usable_hbm_bytes
+from procure.performance.measured import Answer, Curves, ask, packaged_curves
 from procure.performance.physics import fitted, physics, premises, vintage_date
 from procure.performance.prefill import prefill_at_peak, prefill_group_gpus, prefill_terms, prefill_wall_s
 from procure.performance.work import work_of
@@ -52,6 +55,7 @@ def decode_points(
     tps_user: ArrayLike,
     vintage: str,
     lpx: Sku | None = None,
+    curves: Curves | None = None,
 ) -> pd.DataFrame:
     """Efficient decode operating points of a pool that serves a card.
 
@@ -68,6 +72,10 @@ def decode_points(
         tps_user: TPS/User that the median stream must reach.
         vintage: software vintage, ``none``, ``base`` or ``fast``.
         lpx: LPX hardware that takes the FFN; None for GPUs alone.
+        curves: a user's table (:meth:`procure.performance.measured.Curves.read`).
+
+    Where a packaged measured curve applies (see :mod:`procure.performance.measured`), the points are scaled to it and
+    their evidence is ``measured``; else to the user's table (``user``); else they are ``physics``. With LPX they are a ``vendor claim``.
 
     Returns:
         zero or more rows per element, best throughput first. ``element`` is the position in the arrays,
@@ -85,18 +93,85 @@ def decode_points(
     if asked.ndim != 2 or not np.all(asked > 0):
         raise ValueError("context_mean, context_upper and tps_user must be flat, of equal length and positive")
     unique, inverse = np.unique(asked, axis=1, return_inverse=True)
-    deployment = Deployment(pool, card, weight_precision, kv_format, vintage, lpx)
-    parts = []
-    for start in range(0, unique.shape[1], LARGEST_CHUNK):
-        mean, upper, speed = unique[:, start : start + LARGEST_CHUNK]
-        part = solve(deployment, Lengths(mean, upper), speed)
-        part["element"] = part["element"] + start
-        parts.append(pd.DataFrame(part))
-    table = pd.concat(parts, ignore_index=True)
+    weights = card.native_precision if weight_precision == "native" else weight_precision
+    deployment = Deployment(pool, card, weights, kv_format, vintage, lpx)
+    table = _solved(deployment, unique.tobytes()).copy()
     table["evidence"] = "vendor claim" if lpx else "physics"
     table["source"] = premises()["lpx"]["source"] if lpx else fitted()["source"]["text"]
     table["source_date"] = premises()["lpx"]["date"] if lpx else vintage_date(vintage)
+    if lpx is None:
+        for known in (curves, packaged_curves()):  # the later one wins
+            if known is not None:
+                table = _anchored(table, deployment, unique, known)
     return _for_every_element(table, inverse.ravel())[list(COLUMNS)]
+
+
+@lru_cache(maxsize=512)
+def _solved(deployment: Deployment, asked: bytes) -> pd.DataFrame:
+    """Points from physics for distinct elements, kept by content: what is asked and every figure of pool and card."""
+    unique = np.frombuffer(asked).reshape(3, -1)
+    tables = []
+    for start in range(0, unique.shape[1], LARGEST_CHUNK):
+        mean, upper, speed = unique[:, start : start + LARGEST_CHUNK]
+        part = pd.DataFrame(solve(deployment, Lengths(mean, upper), speed))
+        tables.append(part.assign(element=part["element"] + start))
+    return pd.concat(tables, ignore_index=True)
+
+
+def _anchored(table: pd.DataFrame, deployment: Deployment, asked: np.ndarray, known: Curves) -> pd.DataFrame:
+    """The points, scaled where a curve answers for their element.
+
+    All points of an element are scaled by the same factor, measured over computed throughput of the best one. Caches of more
+    streams take more HBM; where the curve holds more than the physics thinks fits, free HBM is 0.
+    """
+    rows = known.of(deployment.pool.name, deployment.card.name, deployment.weight_precision, deployment.vintage)
+    if rows.empty or table.empty:
+        return table
+    answer = ask(rows, asked[0], asked[2])
+    best = table.drop_duplicates("element").set_index("element")["tokens_per_s_per_gpu"]
+    best = best.reindex(range(asked.shape[1])).to_numpy(dtype=float)
+    wanted = _decode_rate(deployment, answer)
+    factor = (wanted / best)[table["element"]]
+    hit = np.isfinite(factor)
+    if not hit.any():
+        return table
+    table = table.copy()
+    for name in ("batch_per_replica", "streams_per_gpu", "tokens_per_s_per_gpu"):
+        table.loc[hit, name] *= factor[hit]
+    more = (factor - 1.0) * table["cache_bytes_per_gpu"]
+    table.loc[hit, "free_hbm_bytes_per_gpu"] = (table["free_hbm_bytes_per_gpu"] - more).clip(lower=0.0)[hit]
+    element = table["element"].to_numpy()
+    table.loc[hit, "evidence"] = known.evidence
+    table.loc[hit, "source"] = answer.source[element][hit]
+    table.loc[hit, "source_date"] = answer.date[element][hit]
+    for name in ("low", "high"):
+        given = getattr(answer, name)[element]
+        stated = np.isfinite(given)
+        table.loc[hit & stated, name] = given[hit & stated]
+        table.loc[hit & ~stated, name] /= factor[hit & ~stated]
+    table.loc[hit, "low"] = table.loc[hit, "low"].clip(upper=1.0)
+    table.loc[hit, "high"] = table.loc[hit, "high"].clip(lower=1.0)
+    return table
+
+
+def _decode_rate(deployment: Deployment, answer: Answer) -> np.ndarray:
+    """Tokens/s per decode GPU that a curve means: prefill GPUs taken out where it counts them."""
+    rate = answer.rate.copy()
+    over_all = answer.all_gpus == 1
+    if over_all.any():
+        prompt = answer.prompt_tokens[over_all] * LENGTH_DRAWN
+        prefill_s = prefill_gpu_seconds(
+            deployment.pool,
+            deployment.card,
+            weight_precision=deployment.weight_precision,
+            kv_format=deployment.kv_format,
+            new_tokens=prompt,
+            prefix_tokens=np.zeros_like(prompt),
+            vintage=deployment.vintage,
+        )
+        left = 1.0 / rate[over_all] - prefill_s / (answer.answer_tokens[over_all] * LENGTH_DRAWN)
+        rate[over_all] = np.where(left > 0, 1.0 / left, np.nan)
+    return rate
 
 
 def _for_every_element(table: pd.DataFrame, inverse: np.ndarray) -> pd.DataFrame:

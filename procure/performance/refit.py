@@ -44,7 +44,7 @@ def refit(path: str | Path) -> tuple[dict[str, Any], pd.DataFrame]:
     found = fit(learned, measured_prefill)
     frontier = seen[seen["frontier"] & (seen["date"] == VINTAGE_MONTH) & (seen["reason"] == "")]
     bring_up = frontier["sku"].isin(BRING_UP_POOLS)
-    base = calibrate(frontier[~bring_up], found.rules)
+    base = calibrate(frontier[~bring_up], found.rules, newer=True)
     at_base = found.rules.scaled(**base)
     pools = {sku: calibrate(rows, at_base) for sku, rows in frontier[bring_up].groupby("sku")}
     rubin = frontier[frontier["sku"] == "vr-nvl72"]

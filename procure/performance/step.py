@@ -99,30 +99,35 @@ def decode_terms(
     pool: Sku, physics: Physics, work: Work, layout: Layout, streams: Streams, batch: np.ndarray
 ) -> dict[str, np.ndarray]:
     """Seconds of each term of a step with ``batch`` streams per replica: one array for each name in :data:`TERMS`."""
-    gpus, spread = layout.gpus, layout.data_parallel
-    draft = streams.draft
+    gpus, draft = layout.gpus, streams.draft
     tokens = batch * (1.0 + draft)
     hbm = pool.hbm_bytes_per_s_per_gpu
     extra_layers = 1.0 + draft / work.layers
-    dense = (work.ffn.stored_bytes + work.attention.stored_bytes) * extra_layers + work.head.stored_bytes * (
-        1.0 + draft
-    )
-    experts = work.experts.stored_bytes * expert_share_read(work, layout, tokens) * extra_layers
-    if is_widened(pool, work.experts.encoding):
-        experts = experts / physics.widening_efficiency
-    read = experts + dense / np.where(spread, 1.0, gpus)
     gemm = sum(part.flops_per_token / peak_flops(pool, part.encoding) for part in (work.experts, *work.dense))
+    attention = gpus * attention_peak_flops(pool, streams.kv_format) * physics.attention_efficiency
     return {
-        "weights": read / (hbm * physics.weight_efficiency),
-        "gemm": gemm * extra_layers * tokens / gpus / physics.gemm_efficiency,
-        "kv": streams.loaded_bytes * batch / cache_shares(work, layout) / (hbm * physics.kv_efficiency),
-        "attention": streams.attention_flops
-        * tokens
-        / gpus
-        / (attention_peak_flops(pool, streams.kv_format) * physics.attention_efficiency),
+        "weights": weight_seconds(pool, physics, work, layout, draft, batch),
+        "gemm": tokens * (gemm * extra_layers / gpus / physics.gemm_efficiency),
+        "kv": streams.loaded_bytes * batch / (cache_shares(work, layout) * hbm * physics.kv_efficiency),
+        "attention": streams.attention_flops * tokens / attention,
         "network": network_seconds(pool, physics, work, layout, tokens) * extra_layers,
         "latency": (work.layers + draft) * layer_latency_s(pool, physics, work, layout) + 0.0 * tokens,
     }
+
+
+def weight_seconds(
+    pool: Sku, physics: Physics, work: Work, layout: Layout, draft: np.ndarray, batch: np.ndarray
+) -> np.ndarray:
+    """Seconds of reading weights in a step: the only term that does not grow in proportion to the batch."""
+    extra_layers = 1.0 + draft / work.layers
+    layered = work.ffn.stored_bytes + work.attention.stored_bytes
+    dense = layered * extra_layers + work.head.stored_bytes * (1.0 + draft)
+    experts = work.experts.stored_bytes * extra_layers
+    if is_widened(pool, work.experts.encoding):
+        experts = experts / physics.widening_efficiency
+    read = experts * expert_share_read(work, layout, batch * (1.0 + draft))
+    read = read + dense / np.where(layout.data_parallel, 1.0, layout.gpus)
+    return read / (pool.hbm_bytes_per_s_per_gpu * physics.weight_efficiency)
 
 
 def step_seconds(terms: dict[str, np.ndarray]) -> np.ndarray:

@@ -1,0 +1,163 @@
+"""How far the shipped physics lies from measured points, row by row and curve by curve; nothing is left out silently."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from procure.catalogue.paths import packaged_path
+from procure.performance.fit import parts
+from procure.performance.frontier import Curve, predict_prefill, predicted_maximum
+from procure.performance.observations import observe, read_points
+from procure.performance.physics import fitted, physics_of_month, reference_physics
+from procure.performance.predict import months_after, predict_runs
+from procure.performance.refit import log_errors
+
+SPEED_BANDS = (0.0, 25.0, 50.0, 100.0, 200.0, np.inf)
+CURVE_KEYS = ["sku", "card", "weight_precision", "kv_format", "isl", "osl", "speculation"]
+LEAST_POINTS = 3
+"""Points that a curve needs before its maximum is compared."""
+UNREACHED = 0.01
+"""A maximum that the physics does not reach at all is reported as 1% of the measured one."""
+
+
+def validate(path: str | Path) -> dict[str, Any]:
+    """Errors of the shipped physics on a points file, as fractions.
+
+    Returns:
+        ``overall``: TPS/User of decode and end-to-end rows at their measured batch; ``groups``: the same by hardware,
+        card, TPS/User band, phase, speculation and part of the split (``fit`` rows saw the data), prefill rates and
+        frontier throughput apart; ``curves``: predicted maximum tokens/s per GPU against measured ones, without any measured
+        batch; ``unpredicted``: every other row with the reason; ``rows``: counts.
+
+    Raises:
+        InputError: the file cannot be read.
+    """
+    points = read_points(path)
+    seen = observe(points)
+    seen["line"] = np.arange(len(seen)) + 2
+    seen["part"] = parts(seen, pd.read_csv(packaged_path("data") / "performance" / "split.csv"))
+    seen["predicted"] = np.nan
+    usable = seen["reason"] == ""
+    runs, prefill = usable & seen["streams"].notna(), usable & (seen["phase"] == "prefill")
+    frontier = usable & seen["frontier"]
+    if runs.any():
+        seen.loc[runs, "predicted"] = predict_runs(seen[runs], reference_physics())
+    if prefill.any():
+        seen.loc[prefill, "predicted"] = predict_prefill(seen[prefill], reference_physics())
+    if frontier.any():
+        seen.loc[frontier, "predicted"] = _maximum(seen[frontier])
+    seen["measured"] = np.where(runs, seen["tps_user"], seen["tps_per_gpu"])
+    seen["error"] = np.log(np.maximum(seen["predicted"] / seen["measured"], UNREACHED))
+    seen["band"] = [_band(speed) for speed in seen["tps_user"]]
+    lost = seen[~usable]
+    return {
+        "file": Path(path).name,
+        "rows": {"all": len(seen), "predicted": int(usable.sum()), "unpredicted": len(lost)},
+        "overall": _errors(seen[runs]),
+        "groups": _groups(seen[runs])
+        | {
+            "prefill rate": _errors(seen[prefill]),
+            "frontier throughput": _errors(seen[frontier]),
+            **{f"frontier throughput: {name}": _errors(rows) for name, rows in seen[frontier].groupby("hardware")},
+        },
+        "curves": curve_errors(seen[usable & ~seen["frontier"] & seen["phase"].isin(["decode", "e2e"])]),
+        "unpredicted": [
+            {"line": int(row.line), "hardware": row.hardware, "model": row.model, "reason": row.reason}
+            for row in lost.itertuples()
+        ],
+    }
+
+
+def _band(speed: float) -> str:
+    if not speed > 0:
+        return "TPS/User unknown"
+    place = int(np.searchsorted(SPEED_BANDS, speed, side="right")) - 1
+    low, high = SPEED_BANDS[place], SPEED_BANDS[place + 1]
+    return f"over {low:g} TPS/User" if np.isinf(high) else f"{low:g}-{high:g} TPS/User"
+
+
+def _errors(rows: pd.DataFrame) -> dict[str, Any]:
+    return log_errors(rows["error"].to_numpy(dtype=float)) if len(rows) else {"n": 0}
+
+
+def _groups(rows: pd.DataFrame) -> dict[str, Any]:
+    found = {}
+    for column, prefix in (
+        ("hardware", "hardware"),
+        ("card", "card"),
+        ("band", "band"),
+        ("phase", "phase"),
+        ("part", "part"),
+    ):
+        for name, group in rows.groupby(column):
+            found[f"{prefix}: {name}"] = _errors(group)
+    for drafted, group in rows.groupby("speculation"):
+        word = "with" if drafted else "without"
+        found[f"speculation: {word}"] = _errors(group)
+        for part, inner in group.groupby("part"):
+            found[f"speculation: {word}, part: {part}"] = _errors(inner)
+    return found
+
+
+def _maximum(rows: pd.DataFrame) -> np.ndarray:
+    """Predicted maximum over all GPUs for rows that give the best of a sweep."""
+    found = np.zeros(len(rows))
+    place = pd.Series(np.arange(len(rows)), index=rows.index)
+    for (*key, date), group in rows.groupby([*CURVE_KEYS, "date"]):
+        found[place[group.index].to_numpy()] = _best(Curve(*key), str(date), group, all_gpus=True)
+    return found
+
+
+def _best(curve: Curve, date: str, rows: pd.DataFrame, *, all_gpus: bool) -> np.ndarray:
+    months = float(months_after(pd.Series([date]), fitted()["software"]["reference_month"])[0])
+    rules = physics_of_month(months, curve.sku)
+    return predicted_maximum(curve, rules, rows["tps_user"].to_numpy(dtype=float), all_gpus=all_gpus)
+
+
+def curve_errors(rows: pd.DataFrame) -> dict[str, Any]:
+    """Predicted maximum tokens/s per GPU against every point on the edge of a measured curve.
+
+    A curve is all rows of one setting and phase; its edge are the points that no other one beats in both throughput
+    and TPS/User. Software is taken at the curve's median date.
+    """
+    curves, logs = [], []
+    for (*key, phase), group in rows.groupby([*CURVE_KEYS, "phase"]):
+        if len(group) < LEAST_POINTS:
+            continue
+        ordered = group.sort_values("tps_user", ascending=False)
+        edge = ordered[ordered["tps_per_gpu"].cummax() == ordered["tps_per_gpu"]].drop_duplicates("tps_user")
+        date = sorted(group["date"].astype(str))[len(group) // 2]
+        found = _best(Curve(*key), date, edge, all_gpus=phase == "e2e")
+        error = np.log(np.maximum(found / edge["tps_per_gpu"].to_numpy(dtype=float), UNREACHED))
+        logs.append(edge.assign(error=error))
+        curves.append(
+            {
+                **dict(
+                    zip(
+                        ("hardware", "card", "weight_precision", "kv_format", "isl", "osl", "speculation"),
+                        key,
+                        strict=True,
+                    )
+                ),
+                "phase": phase,
+                "date": date,
+                "points": [
+                    {"tps_user": float(u), "measured": float(t), "predicted": float(p)}
+                    for u, t, p in zip(edge["tps_user"], edge["tps_per_gpu"], found, strict=True)
+                ],
+                **log_errors(error),
+            }
+        )
+    if not curves:
+        return {"overall": {"n": 0}, "by_band": {}, "curves": []}
+    every = pd.concat(logs)
+    return {
+        "overall": _errors(every),
+        "by_band": {str(name): _errors(group) for name, group in every.groupby("band")},
+        "by_hardware": {str(name): _errors(group) for name, group in every.groupby("hardware")},
+        "curves": curves,
+    }
