@@ -19,6 +19,10 @@ def _print(table: Table) -> None:
     Console(width=None if Console().is_terminal else 160).print(table)
 
 
+def _count(value: int | None) -> str:
+    return "no limit" if value is None else f"{value:,}"
+
+
 def _json(rows: Any) -> None:
     typer.echo(json.dumps(rows, indent=2, allow_nan=False))
 
@@ -89,7 +93,7 @@ def _one_card(rows: Rows, components: bool) -> None:
         "reserved",
         "FLOP per byte",
     ]
-    columns += ["read at TPS/User"] if "loaded_bytes_per_s" in first else []
+    columns += [f"read at {first['tps_user']:g} TPS"] if "loaded_bytes_per_s" in first else []
     columns += ["sequences: formula", "reserved"] if "sku" in first else []
     table = _table(title, columns)
     for row in rows:
@@ -108,18 +112,17 @@ def _one_card(rows: Rows, components: bool) -> None:
         if "loaded_bytes_per_s" in row:
             cells.append(f"{show_bytes(row['loaded_bytes_per_s'])}/s")
         if "sku" in row:
-            cells += [
-                f"{row['sequences_formula']:,}",
-                "-" if row["sequences_reserved"] is None else f"{row['sequences_reserved']:,}",
-            ]
+            cells += [_count(row["sequences_formula"]), _count(row["sequences_reserved"])]
         table.add_row(*cells)
     _print(table)
-    _footer(first)
+    _footer(rows)
     if components:
         _components(rows)
 
 
-def _footer(first: dict[str, Any]) -> None:
+def _footer(rows: Rows) -> None:
+    first = rows[0]
+    times = sorted({f"{row['replication']:.3g}" for row in rows}, key=float)
     threshold = first["state_below_10_percent_tokens"]
     if threshold is None:
         typer.echo("The fixed state never falls under 10% of the stored bytes.")
@@ -127,11 +130,12 @@ def _footer(first: dict[str, Any]) -> None:
         typer.echo(f"S*: the fixed state is under 10% of the stored bytes from {threshold:,} tokens on.")
     typer.echo(
         f"Reserved is what an engine sets aside: pages, state blocks, state dtypes of {first['engine_convention']}, "
-        f"replication {first['replication']:.3g} times. Limits on HBM use it; formula bytes are the lower bound."
+        f"replication {' to '.join(dict.fromkeys((times[0], times[-1])))} times. Limits on HBM use it; formula bytes are the lower bound."
     )
     if "sku" in first:
         typer.echo(
-            f"{first['sku']}: HBM {show_bytes(first['hbm_bytes'])}, weights {show_bytes(first['weight_bytes'])}, "
+            f"{first['sku']}: HBM {show_bytes(first['hbm_bytes'])}, weights in {first['weight_precision']} "
+            f"{show_bytes(first['weight_bytes'])}, "
             f"free {show_bytes(first['free_hbm_bytes'])}."
         )
     if first["stored_components_bytes"].get("host_memory"):
@@ -159,10 +163,7 @@ def show_fits(rows: Rows, as_json: bool) -> None:
     for row in rows:
         longest = row["longest"] if row["longest_tokens"] is None else f"{row['longest_tokens']:,}"
         limit = f"{row['max_context_tokens']:,}" if row["max_context_tokens"] else "not known"
-        counts = (
-            f"{row['sequences_formula']:,}",
-            "-" if row["sequences_reserved"] is None else f"{row['sequences_reserved']:,}",
-        )
+        counts = (_count(row["sequences_formula"]), _count(row["sequences_reserved"]))
         table.add_row(row["model"], longest, limit, f"{row['tokens']:,}", *counts)
     _print(table)
 

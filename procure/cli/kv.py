@@ -23,7 +23,7 @@ def kv(
     tokens: str = typer.Option("8Ki,32Ki,128Ki", help="Lengths: k is 1,000, Ki 1,024, M a million."),
     kv_format: str = typer.Option("fp8", help="KV format, with changes by part: fp8+rope=bf16+index_key=mxfp4."),
     convention: str = typer.Option("formula", help="State dtypes: formula, vllm, sglang, transformers, article."),
-    tps: float = typer.Option(None, min=0.0, help="TPS/User: adds the read rate of one stream."),
+    tps: float = typer.Option(50.0, min=0.0, help="TPS/User at which the read rate of one stream is shown."),
     sku: str = typer.Option(None, help="Hardware: adds the sequences that its HBM holds beside the weights."),
     weights: str = typer.Option("native", help="Weight precision for --sku."),
     copies: int = typer.Option(1, min=1, help="Copies of the weights per unit of --sku."),

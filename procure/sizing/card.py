@@ -272,11 +272,11 @@ class Card:
             tokens: length of the sequence.
             kv_format: as in :meth:`stored_bytes`.
             convention: as in :meth:`stored_bytes`.
-            quantity: ``stored`` or ``loaded``.
+            quantity: ``stored``, ``loaded`` or ``transferred`` (of a whole sequence: what is stored).
         """
         _check(tokens)
         fmt, conv = formats.kv_format(kv_format), formats.convention(convention)
-        which = {"stored": "held", "loaded": "read"}[quantity]
+        which = {"stored": "held", "transferred": "held", "loaded": "read"}[quantity]
         split: dict[str, Any] = {}
         for layer, layers in grouped(self.cached_layers):
             for part in layer.parts(conv):

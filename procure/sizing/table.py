@@ -92,9 +92,12 @@ def _per_unit(card: Card, tokens: int, question: Question, sku: Sku, reserved: f
     return {
         "sku": sku.name,
         "hbm_bytes": hbm,
+        "weight_precision": card.native_precision
+        if question.weight_precision == "native"
+        else question.weight_precision,
         "weight_bytes": weights,
         "free_hbm_bytes": free,
-        "sequences_formula": most_sequences(card, free, tokens, question.kv_format, question.convention),
+        "sequences_formula": _finite(most_sequences(card, free, tokens, question.kv_format, question.convention)),
         "sequences_reserved": int(free // reserved) if reserved else None,
     }
 
@@ -114,7 +117,7 @@ def fits_rows(cards: Iterable[Card], budget_bytes: int, question: Question) -> l
             "max_context_tokens": card.known("max_position_embeddings"),
         }
         for tokens in question.tokens:
-            count = most_sequences(card, budget_bytes, tokens, question.kv_format, question.convention)
+            count = _finite(most_sequences(card, budget_bytes, tokens, question.kv_format, question.convention))
             reserved = reserved_bytes(card, tokens, question.kv_format, question.engine)
             result.append(
                 common
@@ -125,6 +128,11 @@ def fits_rows(cards: Iterable[Card], budget_bytes: int, question: Question) -> l
                 }
             )
     return result
+
+
+def _finite(count: int) -> int | None:
+    """A count, or None where nothing limits it."""
+    return None if count == UNLIMITED else count
 
 
 def load_cards(names: Iterable[str]) -> list[Card]:

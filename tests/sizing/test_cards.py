@@ -42,6 +42,16 @@ def test_card_files_state_source_precision_context_and_the_counts_that_follow_fr
 
 
 @pytest.mark.parametrize("name", card_names())
+def test_the_config_as_released_gives_the_same_bytes_as_the_card(tmp_path, name):
+    (tmp_path / "config.json").write_text(json.dumps(_content(name)["config"]), encoding="utf-8")
+    read, card = Card.load(tmp_path / "config.json"), Card.load(name)
+    for tokens in (1, 5_000, 131_072):
+        assert read.stored_bytes(tokens, "fp8_ds_mla") == card.stored_bytes(tokens, "fp8_ds_mla")
+        assert read.loaded_bytes(tokens, "fp8_ds_mla") == card.loaded_bytes(tokens, "fp8_ds_mla")
+    assert read.notes == ()
+
+
+@pytest.mark.parametrize("name", card_names())
 def test_components_add_up_to_the_total(name):
     params = Card.load(name).params
     parts = params.attention + params.shared_ffn + params.experts + params.embedding + params.lm_head
