@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from procure.demand import lengths
+from procure.demand.dayparts import dayparts
 from procure.demand.growth import ROUTES, length_factor, reuse_path
 from procure.demand.reuse import Curve, intervals, own_curves, packaged_curve
 from procure.demand.scenarios import FILE, resolve
@@ -32,6 +33,7 @@ class Demand:
         scenarios: one row per workload, see :func:`procure.demand.scenarios.resolve`.
         phases: workload, phase (thinking, burst, visible), tokens, tps_user: the output in order of time.
         notes: workload, quarter, topic, wanted, got, unit, detail: what caps and compaction did.
+        dayparts, daypart_rates: see :func:`procure.demand.dayparts.dayparts`.
     """
 
     buckets: pd.DataFrame
@@ -41,6 +43,8 @@ class Demand:
     scenarios: pd.DataFrame
     phases: pd.DataFrame
     notes: pd.DataFrame
+    dayparts: pd.DataFrame
+    daypart_rates: pd.DataFrame
 
 
 def build(case: Any, *, bucket_count: int = 4, max_context_tokens: Mapping[str, int] | None = None) -> Demand:
@@ -91,7 +95,9 @@ def build(case: Any, *, bucket_count: int = 4, max_context_tokens: Mapping[str, 
 
     buckets, rates = _buckets(case, scenarios, quarters, got, output, bucket_count)
     reuse, path = _reuse(scenarios, quarters, mean, route, own)
-    return Demand(buckets, rates, reuse, path, scenarios, _phases(scenarios), notes)
+    highest = case.tables["forecast"].groupby("workload")["peak_requests_per_s"].max()
+    parts = dayparts(scenarios, highest)
+    return Demand(buckets, rates, reuse, path, scenarios, _phases(scenarios), notes, *parts)
 
 
 def _card_limits(case: Any, scenarios: pd.DataFrame, known: Mapping[str, int] | None) -> np.ndarray:
