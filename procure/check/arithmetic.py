@@ -179,7 +179,8 @@ def _carried(supply: Supply) -> list[tuple[object, ...]]:
     for t in range(min(first, len(supply.quarters))):
         kept, again = least_load(supply, t, reuse=True), least_load(supply, t, reuse=False)
         holds = kept <= 1 + 1e-9
-        text = f"{supply.quarters[t]}: {_load(kept)} if all caches are kept; {_load(again)} if every prompt is computed again."
+        text = f"{supply.quarters[t]}: {_load(kept)} if all caches are kept; "
+        text += f"{_load(again)} if every prompt is computed again."
         rows.append((name, supply.quarters[t], "GPUs", kept, 1.0, "share of usable GPUs", holds, text))
     return rows
 
@@ -219,7 +220,7 @@ def least_load(supply: Supply, t: int, *, reuse: bool) -> float:
     bound: list[float] = []
     work = np.zeros((len(pools), column + 1))
     late = {name: np.zeros(column + 1) for name in share.index}
-    reused = np.zeros((len(loads), column + 1))
+    reused = {name: np.zeros(column + 1) for name in share.index}
     for position, row in enumerate([*serve.itertuples(), *prefill.itertuples()]):
         key = loads.index((row.workload, row.bucket))
         rate = float(asked.loc[(row.workload, row.bucket), "requests_per_s"])
@@ -231,15 +232,15 @@ def least_load(supply: Supply, t: int, *, reuse: bool) -> float:
         if row.full and not row.meets_ttft:
             late[row.workload][position] = rate
         if not row.full:
-            reused[key, position] = 1.0
+            reused[row.workload][position] = rate
     for index, sku in enumerate(pools):
         work[index, column] = -float(skus.loc[sku, "usable_share"]) * supply.firm[sku][t]
-    for name, line in late.items():
-        upper.append(line)
+    returns = supply.table("ages").query("t == @t").groupby("workload")["return_share"].sum()
+    for name in share.index:
         total = float(asked.loc[[key for key in loads if key[0] == name], "requests_per_s"].sum())
-        bound.append((1.0 - float(share[name])) * total)
-    matrix = np.vstack([work, reused, *upper])
-    right = np.concatenate([np.zeros(len(pools)), asked["return_limit"].to_numpy(float), bound])
+        upper += [late[name], reused[name]]
+        bound += [(1.0 - float(share[name])) * total, float(returns.get(name, 0.0)) * total]
+    matrix, right = np.vstack([work, *upper]), np.concatenate([np.zeros(len(pools)), bound])
     cost = np.append(np.zeros(column), 1.0)
     answer = linprog(cost, A_ub=matrix, b_ub=right, A_eq=equal, b_eq=np.ones(2 * len(loads)), method="highs")
     return float(answer.fun) if answer.status == 0 else float("inf")
