@@ -1,0 +1,347 @@
+"""The case of the next quarter: what was planned has happened, or what happened instead is stated."""
+
+from __future__ import annotations
+
+import math
+import re
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from procure.quarter import Quarter
+
+if TYPE_CHECKING:
+    from procure.case import Case
+    from procure.plan.plan import Plan
+
+DIFFERENCES = ("topic", "site", "item", "planned", "actual", "detail")
+PREVIOUS = "previous"
+"""Folder of the rolled case that keeps the plan it came from."""
+
+
+@dataclass
+class Rolled:
+    """The case of the next quarter, and what differs from what the plan had said."""
+
+    case: Case
+    rows: list[tuple[str, str, str, str, str, str]] = field(default_factory=list)
+
+    @property
+    def differences(self) -> pd.DataFrame:
+        """Columns: topic, site, item, planned, actual, detail."""
+        return pd.DataFrame(self.rows, columns=list(DIFFERENCES))
+
+    def write(self, folder: Path, result: Path) -> None:
+        """Write the case, the differences, and the old plan under ``previous``.
+
+        Raises:
+            InputError: the folder holds something.
+        """
+        self.case.write(folder)
+        kept = folder / PREVIOUS
+        kept.mkdir()
+        shutil.copyfile(result / "plan.json", kept / "plan.json")
+        shutil.copytree(result / "tables", kept / "tables")
+        self.differences.to_csv(kept / "differences.csv", index=False)
+
+
+def roll(
+    case: Case,
+    plan: Plan,
+    forecast: pd.DataFrame,
+    *,
+    actual_fleet: pd.DataFrame | None = None,
+    actual_orders: pd.DataFrame | None = None,
+    workloads: pd.DataFrame | None = None,
+) -> Rolled:
+    """The case one quarter later.
+
+    - The fleet is what the plan holds at the end of its first quarter, or ``actual_fleet``.
+    - Firm orders are those still on the way and those that the plan places in its first quarter, or ``actual_orders``.
+    - Expansions decided in the first quarter become limits of their site once they are ready.
+    - Lengths, outputs and caps move along their growth by one quarter, reuse with them, unless ``workloads`` is given.
+    - Unspent budget is carried as the case says; budget and reserved units of the new last quarter repeat those of
+      the one before.
+
+    Everything that differs from the plan, and everything assumed here, is listed.
+
+    Args:
+        case: the case that the plan answers.
+        plan: the plan.
+        forecast: the new forecast table, for the quarters from the second planned one on and one more at the end.
+        actual_fleet: table ``fleet`` as it stands at the end of the first quarter.
+        actual_orders: table ``orders`` as it stands then.
+        workloads: table ``workloads`` for the new case.
+
+    Raises:
+        InputError: a table that does not fit.
+    """
+    first = case.quarters[0]
+    following, last = first + 1, case.quarters[-1]
+    notes: list[tuple[str, str, str, str, str, str]] = []
+    tables = case.given_tables | {"forecast": forecast}
+    fleet = _fleet(case, plan, first)
+    orders = _orders(case, plan, first)
+    tables["fleet"] = fleet if actual_fleet is None else actual_fleet
+    tables["orders"] = orders if actual_orders is None else actual_orders
+    if actual_fleet is not None:
+        notes += _compare_fleet(fleet, actual_fleet)
+    if actual_orders is not None:
+        notes += _compare_orders(orders, actual_orders)
+    tables |= _expanded(case, plan, first, notes)
+    if "budget" in tables:
+        tables["budget"] = _budget(case, plan, first, notes)
+    if "reserved" in tables:
+        tables["reserved"] = _reserved(tables["reserved"], following, last, notes)
+    if workloads is not None:
+        tables["workloads"] = workloads
+    else:
+        tables |= _lengths(case, notes)
+    notes += _compare_forecast(case, forecast)
+    name = re.sub(r"-\d{4}Q[1-4]$", "", case.name)
+    settings = {"name": f"{name}-{following}", "first_quarter": str(following)}
+    return Rolled(case.replace(settings=settings, tables={k: v for k, v in tables.items() if len(v)}), notes)
+
+
+def _fleet(case: Case, plan: Plan, first: Quarter) -> pd.DataFrame:
+    """What stands at the end of the first quarter, at the prices paid."""
+    paid: dict[tuple[str, str, str, str], tuple[float, float]] = {}
+
+    def add(origin: str, site: str, sku: str, vintage: str, count: float, price: float) -> None:
+        units, money = paid.get((origin, site, sku, vintage), (0.0, 0.0))
+        paid[origin, site, sku, vintage] = (units + count, money + count * price)
+
+    for r in _each(case.tables["fleet"]):
+        add("fleet", r.site, r.sku, r.in_service, r.count, r.paid_usd_per_unit)
+    for r in _each(case.tables["orders"]):
+        add("order", r.site, r.sku, r.delivery, r.count, r.price_usd_per_unit)
+    for r in _each(plan.tables["purchases"]):
+        add("purchase", r.site, r.sku, r.delivery_quarter, r.count, _unit_usd(r))
+    retirable = {(r.site, r.sku, r.in_service): r.retirable for r in _each(case.tables["fleet"])}
+    merged: dict[tuple[str, str, str], tuple[float, float]] = {}
+    closing = plan.tables["fleet"]
+    for r in _each(closing[closing["quarter"] == str(first)]):
+        units, money = paid[r.origin, r.site, r.sku, r.vintage]
+        have, worth = merged.get((r.site, r.sku, r.vintage), (0.0, 0.0))
+        merged[r.site, r.sku, r.vintage] = (have + r.closing, worth + r.closing * money / units)
+    rows = [
+        (site, sku, round(units), vintage, money / units, retirable.get((site, sku, vintage), True))
+        for (site, sku, vintage), (units, money) in sorted(merged.items())
+        if units > 0
+    ]
+    columns = ["site", "sku", "count", "in_service", "paid_usd_per_unit", "retirable"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def _each(frame: pd.DataFrame) -> Iterator[Any]:
+    """Rows of a table by column name."""
+    return iter(frame.itertuples(index=False))
+
+
+def _unit_usd(row: Any) -> float:
+    return float(row.unit_price_usd + row.unit_attach_usd + row.unit_install_usd)
+
+
+def _orders(case: Case, plan: Plan, first: Quarter) -> pd.DataFrame:
+    """Firm orders still on the way, and those that the plan places in its first quarter."""
+    columns = ["site", "sku", "count", "delivery", "price_usd_per_unit", "paid_share"]
+    old = case.tables["orders"]
+    old = old[[Quarter(q) > first for q in old["delivery"]]][columns] if len(old) else old.reindex(columns=columns)
+    bought = plan.tables["purchases"]
+    new = [
+        (r.site, r.sku, int(r.count), r.delivery_quarter, _unit_usd(r), _paid_share(case, r))
+        for r in _each(bought[bought["quarter"] == str(first)])
+        if Quarter(r.delivery_quarter) > first
+    ]
+    both = pd.concat([old, pd.DataFrame(new, columns=columns)]) if new else old
+    key = ["site", "sku", "delivery", "price_usd_per_unit"]
+    if not len(both):
+        return both
+    # Orders of one delivery at one price are one row; what is paid is their mean.
+    both = both.assign(paid=both["count"] * both["paid_share"].astype(float))
+    out = both.groupby(key, as_index=False, sort=True)[["count", "paid"]].sum()
+    out["paid_share"] = out.pop("paid") / out["count"]
+    return out[columns]
+
+
+def _paid_share(case: Case, row: Any) -> float:
+    """Paid with the order over all that a unit costs: the milestone on price and attach, nothing on installation."""
+    milestone = case.catalogue.sku(row.sku).milestone_order
+    return milestone * float(row.unit_price_usd + row.unit_attach_usd) / _unit_usd(row)
+
+
+def _compare_fleet(planned: pd.DataFrame, actual: pd.DataFrame) -> list[tuple[str, str, str, str, str, str]]:
+    return [
+        ("fleet", site, sku, f"{a:g}", f"{b:g}", f"{abs(b - a):g} {'more' if b > a else 'fewer'} than planned")
+        for (site, sku), a, b in _counts(planned, actual, ["site", "sku"])
+        if a != b
+    ]
+
+
+def _compare_orders(planned: pd.DataFrame, actual: pd.DataFrame) -> list[tuple[str, str, str, str, str, str]]:
+    """Per SKU and site: orders that come later (slips), that are gone, or that are new."""
+    rows = []
+    for (site, sku), a, b in _counts(planned, actual, ["site", "sku"]):
+        due = _by_delivery(planned, site, sku)
+        now = _by_delivery(actual, site, sku)
+        if due == now:
+            continue
+        if a == b:
+            late = sum(Quarter(q).index * n for q, n in now.items()) - sum(Quarter(q).index * n for q, n in due.items())
+            detail = f"slips by {late / a:.2g} quarters on average" if late > 0 else "comes earlier"
+        else:
+            detail = f"{abs(b - a):g} units {'more' if b > a else 'fewer'} on order than planned"
+        rows.append(("orders", site, sku, _words(due), _words(now), detail))
+    return rows
+
+
+def _counts(planned: pd.DataFrame, actual: pd.DataFrame, key: list[str]) -> list[tuple[Any, float, float]]:
+    sums = [table.groupby(key)["count"].sum().to_dict() if len(table) else {} for table in (planned, actual)]
+    keys: list[Any] = sorted({*map(tuple, sums[0]), *map(tuple, sums[1])})  # type: ignore[arg-type]
+    return [(k, float(sums[0].get(k, 0)), float(sums[1].get(k, 0))) for k in keys]
+
+
+def _by_delivery(table: pd.DataFrame, site: str, sku: str) -> dict[str, float]:
+    rows = table[(table["site"] == site) & (table["sku"] == sku)] if len(table) else table
+    return {str(q): float(n) for q, n in rows.groupby("delivery")["count"].sum().items()} if len(rows) else {}
+
+
+def _words(due: dict[str, float]) -> str:
+    return ", ".join(f"{count:g} in {quarter}" for quarter, count in sorted(due.items())) or "none"
+
+
+_ADDS = ("power_kw", "positions", "area_m2", "liquid_kw", "ports")
+
+
+def _expanded(case: Case, plan: Plan, first: Quarter, notes: list[Any]) -> dict[str, pd.DataFrame]:
+    """Sites and expansions after the steps that the plan decides in its first quarter."""
+    decided = plan.tables["expansions"]
+    decided = decided[(decided["quarter"] == str(first)) & (decided["count"] > 0)]
+    if not len(decided):
+        return {}
+    sites, steps = case.tables["sites"].copy(), case.tables["expansions"].copy()
+    for r in _each(decided):
+        here: Any = (steps["site"] == r.site) & (steps["expansion"] == r.expansion)
+        step = steps[here].iloc[0]
+        ready = first + math.ceil(step["lead_quarters"])
+        mine = sites["site"] == r.site
+        index = sites["from_quarter"].map(lambda q: Quarter(q).index)
+        if not (mine & (index == ready.index)).any():
+            before = sites[mine & (index < ready.index)].sort_values("from_quarter").iloc[-1:]
+            sites = pd.concat([sites, before.assign(from_quarter=str(ready))], ignore_index=True)
+        later = (sites["site"] == r.site) & (sites["from_quarter"].map(lambda q: Quarter(q).index) >= ready.index)
+        for name in _ADDS:
+            sites.loc[later, name] += r.count * step[name]
+        steps.loc[here, "max_count"] -= int(r.count)
+        notes.append(
+            (
+                "expansion",
+                r.site,
+                r.expansion,
+                f"{r.count:g}",
+                f"{r.count:g}",
+                f"decided; in the site's limits from {ready}",
+            )
+        )
+    return {
+        "sites": sites.sort_values(["site", "from_quarter"], ignore_index=True),
+        "expansions": steps[steps["max_count"] > 0],
+    }
+
+
+def _budget(case: Case, plan: Plan, first: Quarter, notes: list[Any]) -> pd.DataFrame:
+    table = case.tables["budget"]
+    rows = {q: float(b) for q, b in zip(table["quarter"], table["budget_usd"], strict=True) if Quarter(q) > first}
+    following, new = str(first + 1), str(case.quarters[-1] + 1)
+    rows[new] = rows[str(case.quarters[-1])]
+    notes.append(("budget", "", new, "", f"{rows[new]:,.0f}", "assumed: as in the quarter before"))
+    start = case.settings.fiscal_year_start
+    same_year = first.fiscal_year(start) == (first + 1).fiscal_year(start)
+    carry = case.settings.budget_carry
+    limits = plan.tables["limits"]
+    unspent = limits[(limits["family"] == "budget") & (limits["quarter"] == str(first))]["slack"].sum()
+    if unspent > 0 and (carry == "unlimited" or (carry == "within_year" and same_year)):
+        rows[following] += float(unspent)
+        detail = f"unspent in {first}, carried as the case allows"
+        notes.append(("budget", "", following, "", f"{unspent:,.0f}", detail))
+    return pd.DataFrame(sorted(rows.items()), columns=["quarter", "budget_usd"])
+
+
+def _reserved(table: pd.DataFrame, following: Quarter, last: Quarter, notes: list[Any]) -> pd.DataFrame:
+    kept = table[[Quarter(q) >= following for q in table["quarter"]]]
+    repeat = kept[kept["quarter"] == str(last)].assign(quarter=str(last + 1))
+    for r in _each(repeat):
+        detail = f"assumed: held in {last + 1} as in {last} for {r.purpose}"
+        notes.append(("reserved", r.site, r.sku, "", f"{r.count:g}", detail))
+    return pd.concat([kept, repeat], ignore_index=True)
+
+
+_GROWN = (
+    (("input_mean_tokens", "input_p50_tokens", "input_p90_tokens", "input_p99_tokens"), "isl_growth_per_year"),
+    (("output_thinking_tokens", "output_visible_tokens"), "output_growth_per_year"),
+    (("context_cap_tokens",), "context_cap_growth_per_year"),
+)
+
+
+def _lengths(case: Case, notes: list[Any]) -> dict[str, pd.DataFrame]:
+    """Workloads one quarter along their growth, and curves of reuse where growth moves them."""
+    from procure.demand import build
+    from procure.demand.reuse import own_curves, packaged_curve
+
+    full = case.tables["workloads"]
+    given = case.given_tables["workloads"].copy()
+    names = [g for _, g in _GROWN] + ["tail_growth_per_year"]
+    if not (full[names].fillna(0.0).to_numpy() != 0).any():
+        return {}
+    for columns, growth in _GROWN:
+        factor = (1 + full[growth].astype(float).fillna(0.0)) ** 0.25
+        for column in columns:
+            moved = full[column].astype(float) * factor
+            if column == "context_cap_tokens":
+                moved = moved.clip(upper=full["card"].map(lambda c: float(case.cards[c].max_context_tokens)))
+            given[column] = moved if (factor != 1).any() else given.get(column)
+    path = build(case).reuse_path
+    path = path[path["quarter"] == str(case.quarters[0] + 1)].set_index("workload")
+    own = own_curves(case.tables["reuse"])
+    curves = [case.given_tables["reuse"]] if "reuse" in case.given_tables else []
+    given["reuse_curve"] = full["reuse_curve"]
+    for i, r in enumerate(_each(full)):
+        at, name = path.loc[r.workload], r.reuse_curve
+        curve = own[name] if name in own else packaged_curve(name)
+        if not curve.age_s or (at.return_scale == 1 and abs(at.reused_share - curve.reused_share) < 1e-12):
+            continue
+        label = f"{r.workload}-{case.quarters[0] + 1}"
+        shares = [min(s * at.return_scale, 1.0) for s in curve.returned]
+        table = {"curve": label, "age_s": curve.age_s, "return_share": shares, "reused_share": at.reused_share}
+        curves.append(pd.DataFrame(table))
+        given.loc[given.index[i], "reuse_curve"] = label
+    for r in _each(full):
+        grown = (1 + r.isl_growth_per_year) ** 0.25
+        if grown != 1:
+            mean = r.input_mean_tokens
+            detail = "lengths moved one quarter along their growth, reuse with them"
+            notes.append(("lengths", "", r.workload, f"{mean:,.0f}", f"{mean * grown:,.0f}", detail))
+        if r.tail_growth_per_year:
+            notes.append(("lengths", "", r.workload, "", "", "the spread of lengths starts anew from p50, p90 and p99"))
+    out = {"workloads": given.dropna(axis=1, how="all")}
+    return out | ({"reuse": pd.concat(curves, ignore_index=True)} if curves else {})
+
+
+def _compare_forecast(case: Case, forecast: pd.DataFrame) -> list[tuple[str, str, str, str, str, str]]:
+    """Workloads whose peak in the quarters that both forecasts have has moved, by its mean."""
+    if "peak_requests_per_s" not in forecast:
+        return []
+    old = case.tables["forecast"][["quarter", "workload", "peak_requests_per_s"]]
+    both = old.merge(forecast, on=["quarter", "workload"], suffixes=("", "_new"))
+    rows = []
+    for workload, part in both.groupby("workload"):
+        before = float(part["peak_requests_per_s"].astype(float).mean())
+        now = float(pd.to_numeric(part["peak_requests_per_s_new"], errors="coerce").mean())
+        if before > 0 and now != before and not math.isnan(now):
+            detail = f"mean peak of the quarters in both forecasts, {now / before - 1:+.1%}"
+            rows.append(("forecast", "", str(workload), f"{before:,.4g}", f"{now:,.4g}", detail))
+    return rows
