@@ -22,7 +22,7 @@ SCHEMA: dict[str, dict[str, str]] = {
         "host": "gpu SKU that an ssd_kit goes into",
         "lead_quarters": "whole quarters from order to delivery, rounded up",
         "first_order_t": "earliest order whose delivery is not before general availability",
-        "last_order_t": "latest order that arrives inside the horizon and before the end of sale; < first: not for sale",
+        "last_order_t": "latest order that arrives in the horizon, before the end of sale; below the first: none",
         "min_order": "units, the least number in an order",
         "supply_per_quarter": "units, the most that can be ordered in a quarter over all sites",
         "life_quarters": "quarters until the residual value is zero",
@@ -125,7 +125,7 @@ SCHEMA: dict[str, dict[str, str]] = {
         "lpx_rack_s": "LPX rack-seconds per request, 0 without LPX",
         "free_hbm_bytes": "HBM beside weights and running batch, per unit busy with it",
         "tps_user": "tokens/s of one user at this point, in its slowest phase",
-        "tps_margin": "least ratio over the phases of the speed reached to the speed promised; inf where none is promised",
+        "tps_margin": "least ratio over the phases of speed reached to speed promised; inf where none is promised",
         "evidence": "what the point rests on",
     },
     "prefill": {

@@ -127,7 +127,7 @@ def _fixed(case: Case) -> pd.DataFrame:
     for origin, units in (("fleet", fleet), ("order", orders)):
         groups: dict[tuple[str, str, str], list[tuple[float, float, float, int]]] = {}
         for key, *unit in units:
-            groups.setdefault(key, []).append(tuple(unit))  # type: ignore[arg-type]
+            groups.setdefault(key, []).append(tuple(unit))
         for number, ((site, sku, quarter), parts) in enumerate(sorted(groups.items())):
             count = sum(part[0] for part in parts)
             if count == 0:

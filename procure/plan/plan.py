@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import tempfile
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -112,29 +114,50 @@ class Plan:
         tables = dict(self.tables) if checks is None else {**self.tables, "checks": checks}
         return Plan({**self.summary, "status": str(status)}, tables)
 
-    def write(self, folder: str | Path, extras: Callable[[Plan, Path], None] | None = None) -> Path:
-        """Write ``plan.json`` and ``tables/*.csv`` (and whatever ``extras`` adds) to a folder, all or nothing.
+    @staticmethod
+    def check_target(folder: str | Path) -> None:
+        """Make sure that a result may be written there, before hours are spent on it.
+
+        Raises:
+            InputError: the folder holds something that is not a result, or its parent cannot be written to.
+        """
+        folder = Path(folder)
+        wrong = ""
+        if folder.is_file():
+            wrong = "This is a file."
+        elif folder.exists() and any(folder.iterdir()) and not (folder / "plan.json").exists():
+            wrong = "Holds files that are not a result of procure."
+        else:
+            home = next(parent for parent in (folder.absolute(), *folder.absolute().parents) if parent.exists())
+            if not os.access(home, os.W_OK):
+                wrong = f"{home} cannot be written to."
+        if wrong:
+            raise InputError([Fault(str(folder), 0, "", "", wrong, "Name another folder.")])
+
+    def write(self, folder: str | Path, extras: Callable[[Plan, Path], object] | None = None) -> Path:
+        """Write ``tables/*.csv``, whatever ``extras`` adds, and ``plan.json`` to a folder, all or nothing.
 
         The result is written beside the folder and renamed, so that a run that dies leaves an earlier result whole.
-        Only a folder that is missing, empty, or holds an earlier result is replaced.
+        Only a folder that is missing, empty, or holds an earlier result is replaced. The seconds that writing took go
+        into the summary that is stored.
 
         Raises:
             InputError: the folder holds something that is not a result.
         """
+        started = time.perf_counter()
         folder = Path(folder)
-        if folder.exists() and (folder.is_file() or (any(folder.iterdir()) and not (folder / "plan.json").exists())):
-            raise InputError([
-                Fault(str(folder), 0, "", "", "Holds files that are not a result of procure.", "Name another folder.")
-            ])  # fmt: skip
+        self.check_target(folder)
         folder.parent.mkdir(parents=True, exist_ok=True)
         fresh = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
         try:
             (fresh / "tables").mkdir()
             for name, frame in self.tables.items():
                 frame.to_csv(fresh / "tables" / f"{name}.csv", index=False, lineterminator="\n")
-            (fresh / "plan.json").write_text(json.dumps(self.summary, indent=1, allow_nan=False) + "\n")
             if extras is not None:
                 extras(self, fresh)
+            seconds = {**self.summary.get("seconds", {}), "write": round(time.perf_counter() - started, 4)}
+            summary = {**self.summary, "seconds": seconds}
+            (fresh / "plan.json").write_text(json.dumps(summary, indent=1, allow_nan=False) + "\n")
             fresh.chmod(0o755)
             if folder.exists():
                 aside = Path(tempfile.mkdtemp(prefix=f".{folder.name}-old-", dir=folder.parent))

@@ -70,7 +70,7 @@ def _text(value: Any) -> str:
 
 
 def evidence_shares(tables: dict[str, pd.DataFrame], case: Case) -> dict[str, dict[str, float]]:
-    """Shares by kind of evidence: of the planned capital by the kind of its price, of rack-seconds by operating point."""
+    """Shares by kind of evidence: of the planned capital by its prices, of rack-seconds by their operating points."""
     planned = tables["purchases"][tables["purchases"]["span"] == "planned"]
     kind = {sku: case.catalogue.price_fact(sku, case.quarters[0]).kind for sku in set(planned["sku"])}
     money = planned.groupby(planned["sku"].map(kind))["capex_usd"].sum()

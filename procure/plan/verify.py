@@ -188,15 +188,14 @@ def _demand(plan: Plan, instance: Instance) -> Iterable[str]:
             needed = (1.0 - short.get(key[:2], 0.0)) * r.requests_per_s
             if differ(served.get(key, 0.0), needed):
                 yield f"{' '.join(key)}: {served.get(key, 0.0):g} requests/s served of {needed:g}"
-    lost = defaultdict(float)
-    total = 0.0
+    lost = total = 0.0
     priority = dict(zip(instance["workloads"]["workload"], instance["workloads"]["priority"], strict=True))
     for r in instance["rates"].itertuples():
         if instance["quarters"]["planned"].iloc[r.t]:
             weight = priority[r.workload] * r.requests_per_s * r.mean_per_peak
             total += weight
-            lost["all"] += weight * short.get((names[r.t], r.workload), 0.0)
-    share = lost["all"] / total if total else 0.0
+            lost += weight * short.get((names[r.t], r.workload), 0.0)
+    share = lost / total if total else 0.0
     if abs(share - plan.summary["shortfall"]["share"]) > 2e-6:
         yield f"the shortfall is {share:g} of the weighted demand, not {plan.summary['shortfall']['share']:g}"
 
@@ -327,7 +326,8 @@ def _same_limits(plan: Plan, recomputed: pd.DataFrame) -> Iterable[str]:
         if row is None:
             yield f"{r.family} {r.quarter} {r.site} {r.item}: not in the limits table"
         elif differ(row.used, r.used) or differ(row.limit, r.limit):
-            yield f"{r.family} {r.quarter} {r.site} {r.item}: {r.used:g} of {r.limit:g}, not {row.used:g} of {row.limit:g}"
+            label = f"{r.family} {r.quarter} {r.site} {r.item}"
+            yield f"{label}: {r.used:g} of {r.limit:g}, not {row.used:g} of {row.limit:g}"
     for key in stated:
         yield f"{' '.join(key)}: no such limit"
 

@@ -67,7 +67,7 @@ def reader_limit(m: Any, index: Index) -> None:
 
 def add_writes(m: Any, index: Index, row: Terms, key: tuple[int, str, str], mean: bool) -> None:
     """Add the bytes written to a store per second: whole sequences parked, less what a hit found still there."""
-    t, _, store = key
+    t = key[0]
     for kept in index.kept_by_store.get(key, []):
         _, _, w, interval, _ = kept
         if interval == 0:

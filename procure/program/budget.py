@@ -13,8 +13,8 @@ from procure.program.linear import Terms
 def order_payments(index: Index, sku: str, order_t: int) -> dict[int, float]:
     """USD of capital per unit ordered in a quarter, by quarter of payment.
 
-    The price is that of the delivery quarter, fixed at the order. The order milestone is paid with the order, the rest and
-    installation on delivery.
+    The price is that of the delivery quarter, fixed at the order. The order milestone is paid with the order, the rest
+    and installation on delivery.
     """
     row = index.sku[sku]
     delivery = order_t + int(row.lead_quarters)
@@ -29,8 +29,8 @@ def budget_limit(m: Any, index: Index) -> None:
 
         Σ_o paid[k,o,t]·buy[s,k,o] + Σ_e capex[e]·expand[s,e,t] + firm[t] + carry[t] ≤ budget[t] + carry[t−1]
 
-    M USD. On the ``commitment`` basis an order is charged whole when it is placed and firm orders, committed before, are
-    not charged. Left out for quarters without a budget.
+    M USD. On the ``commitment`` basis an order is charged whole when it is placed and firm orders, committed before,
+    are not charged. Left out for quarters without a budget.
     """
     budget = lookup(index.instance["budget"], ["t"], "budget_usd")
     commitment = index.instance.settings["budget_basis"] == "commitment"

@@ -19,7 +19,7 @@ def add_work(m: Any, index: Index, row: Terms, key: tuple[str, str, int], factor
 
 
 def work_within_racks(m: Any, index: Index) -> None:
-    """Decode and prefill of all workloads keep no more racks busy than availability, spares and the utilisation cap allow.
+    """Decode and prefill keep no more racks busy than availability, spares and the utilisation cap allow.
 
         Σ_p rate·rack_s·serve[p,s] + Σ_o rate·rack_s·prefill[o,s] ≤ usable_share[k] · (own[s,k,t] − reserved[s,k,t])
 

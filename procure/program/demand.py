@@ -15,7 +15,8 @@ def demand_met(m: Any, index: Index) -> None:
 
         Σ_{p,s} serve[p,s] + short[t,w] = 1        for every t, w, b with a rate
 
-    Shares of the bucket's rate. One short share covers all buckets of a workload, else the longest would be dropped first.
+    Shares of the bucket's rate. One short share covers all buckets of a workload: else the longest would be dropped
+    first.
     """
 
     def rule(m: Any, t: int, workload: str, bucket: str) -> Any:
@@ -33,7 +34,7 @@ BASIS_POINTS = 1e4
 
 def shortfall_weights(index: Index) -> dict[tuple[int, str], float]:
     """Priority-weighted requests of a planned quarter and workload, as a share of those of all planned quarters."""
-    weights = {}
+    weights: dict[tuple[int, str], float] = {}
     for t, w, b in index.buckets:
         if t in index.planned:
             load = index.workload[w].priority * index.rate[t, w, b] * index.mean_per_peak[t, w, b]

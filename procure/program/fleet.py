@@ -11,7 +11,7 @@ from procure.program.linear import Terms
 
 
 def fleet_balance(m: Any, index: Index) -> None:
-    """What stands at a site is what existed and is on firm order, plus what was ordered and delivered, less what was sold.
+    """What stands at a site existed, was on firm order, or was ordered and delivered, and was not sold.
 
         own[s,k,t] = Σ_{g at s,k: vintage(g) ≤ t} (count[g] − Σ_{τ≤t} retire[g,τ]) + Σ_{o ≤ t − lead(k)} buy[s,k,o]
 

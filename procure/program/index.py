@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import pandas as pd
@@ -49,9 +49,9 @@ class Option(NamedTuple):
     mean_per_peak: float
 
 
-def group(items: Iterable[Any], key: Any) -> dict[Hashable, list[Any]]:
+def group(items: Iterable[Any], key: Callable[[Any], Any]) -> dict[Any, list[Any]]:
     """Lists of items by key, in order."""
-    groups: dict[Hashable, list[Any]] = defaultdict(list)
+    groups: dict[Any, list[Any]] = defaultdict(list)
     for item in items:
         groups[key(item)].append(item)
     return groups

@@ -19,8 +19,9 @@ def least_cost(m: Any, index: Index) -> None:
         Σ payments + support + power (idle and load) + space + expansions + firm payments − sales − residual values
         + price of look-ahead shortfall
 
-    M USD, each payment discounted from the start of its quarter, residual values from the end of the horizon. What exists
-    and is on order enters as a constant (the variable ``always``, fixed at 1, so that any reader of the MPS file counts it).
+    M USD, each payment discounted from the start of its quarter, residual values from the end of the horizon. What
+    exists and is on order enters as a constant: the variable ``always``, fixed at 1, so that any reader of the MPS file
+    counts it.
     """
     terms = Terms()
     m.always = pyo.Var(bounds=(1.0, 1.0))

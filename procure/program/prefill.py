@@ -26,4 +26,3 @@ def prefill_where_decoded(m: Any, index: Index) -> None:
         return row.equal(0.0)
 
     m.prefill_where_decoded = pyo.Constraint(sorted(index.serve_by_site_bucket), rule=rule)
-

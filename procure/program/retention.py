@@ -1,4 +1,4 @@
-"""Family 7: caches kept between the requests of a session, in bytes, and the hits they give. No moves between stores."""
+"""Family 7: caches kept between the requests of a session, and the hits they give. No moves between stores."""
 
 from __future__ import annotations
 
@@ -49,9 +49,9 @@ def hits_from_kept(m: Any, index: Index) -> None:
 
         Σ_{o from g} prefill[o,s] ≤ Σ_i r_i·α_g·kept[t,s,w,i,g]        for every t, s, w, b, g
 
-    Shares of the bucket's and of the workload's rate; r_i is the share returning in interval i, α_g the chance to reach
-    the copy. A cohort is kept at the mix of buckets, so its hits are at that mix: one row for all buckets together would
-    let a few kept caches give all their hits to the longest bucket, and count less bytes than they hold.
+    Shares of the bucket's and of the workload's rate; r_i is the share returning in interval i, α_g the chance to
+    reach the copy. A cohort is kept at the mix of buckets, so its hits are at that mix: one row for all buckets
+    together would let a few kept caches give all their hits to the longest bucket.
     """
     reading = group((x for x in index.prefill if x[0].store != "recompute"),
                     lambda x: (x[0].t, x[1], x[0].workload, x[0].bucket, x[0].store))  # fmt: skip
@@ -80,7 +80,7 @@ def parked_within_store(m: Any, index: Index) -> None:
     """Parked bytes fit the bytes owned.
 
         Σ_{w,i} β[t,w]·K_i·R[t,w]·kept[t,s,w,i,g] ≤ Σ_k bytes[g,k]·own[s,k,t]
-        for HBM:                                 ≤ Σ_p free_hbm·rate·rack_s·serve[p,s] + idle_hbm·(present·(own − reserved) − work)
+        for HBM: ≤ Σ_p free_hbm·rate·rack_s·serve[p,s] + idle_hbm·(present·(own − reserved) − work)
 
     TB. β is the mean bytes of a parked sequence, K_i the seconds of :func:`parked_seconds`.
     """

@@ -1,4 +1,4 @@
-"""The service of one quarter: an LP given the fleet, with cuts that say how its cost and shortfall depend on the fleet."""
+"""The service of one quarter: an LP given the fleet, and cuts that say how cost and shortfall depend on the fleet."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def find_blocks(compiled: Compiled) -> list[tuple[np.ndarray, np.ndarray]]:
     """Columns and rows of each part that is independent of the others once the master columns are fixed."""
     free = np.flatnonzero(~compiled.master)
     incidence = compiled.matrix[:, free]
-    rows, columns = incidence.shape
+    rows = incidence.shape[0]
     graph = sparse.bmat([[None, incidence != 0], [(incidence != 0).T, None]])
     _, label = csgraph.connected_components(graph, directed=False)
     blocks = []
@@ -70,10 +70,8 @@ class Block:
         self._master_part = part[:, np.flatnonzero(compiled.master)]
         own = part[:, columns]
         elastic = np.where(compiled.elastic[rows], -1.0, 0.0).reshape(-1, 1)
-        measured = (
-            np.flatnonzero(np.abs(self._master_part[compiled.elastic[rows]]).sum(axis=0) > 0) if elastic.any() else []
-        )
-        self.short_columns = np.asarray(measured, dtype=int)
+        measured = np.abs(self._master_part[compiled.elastic[rows]]).sum(axis=0)
+        self.short_columns = np.flatnonzero(measured)
         """Positions among the master columns that give this block its shortfall."""
         self._matrix = sparse.csr_matrix(sparse.hstack([own, sparse.csr_matrix(elastic)]))
         self._bounds = compiled.row_lower[rows], compiled.row_upper[rows]

@@ -16,9 +16,9 @@ from procure.program import Program
 class Compiled:
     """min c·x subject to row_lower ≤ A·x ≤ row_upper, col_lower ≤ x ≤ col_upper, some x integer.
 
-    ``cost`` (M USD) and ``shortfall`` (basis points of weighted planned demand) are the two objectives. ``linking`` marks
-    continuous columns that, with the integer ones, tie the quarters together; ``elastic`` marks the rows that measure
-    shortfall, the only ones a service of a quarter may break for a price.
+    ``cost`` (M USD) and ``shortfall`` (basis points of weighted planned demand) are the two objectives. ``linking``
+    marks continuous columns that, with the integer ones, tie the quarters together; ``elastic`` marks the rows that
+    measure shortfall, the only ones a service of a quarter may break for a price.
     """
 
     matrix: sparse.csr_matrix

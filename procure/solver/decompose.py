@@ -1,10 +1,10 @@
 """The program solved as a master over the fleet with one cost-to-serve per quarter.
 
-Given the integers and the few columns that tie quarters together, the service of each quarter is its own LP. The master
-holds the fleet, the money and cuts from the quarters' duals: θ_b ≥ cost of serving quarter b, and cuts that forbid fleets
-which cannot serve. The LP phase collects cuts for the relaxation at points between the master's answer and one known to
-be servable (in-out); then the master is solved in integers and the quarters answer its fleets until incumbent and bound
-meet. The bound is the master's: every cut is valid, so it bounds the whole program.
+Given the integers and the few columns that tie quarters together, the service of each quarter is its own LP. The
+master holds the fleet, the money and cuts from the quarters' duals: θ_b ≥ cost of serving quarter b, and cuts that
+forbid fleets which cannot serve. The LP phase collects cuts for the relaxation at points between the master's answer
+and one known to be servable (in-out); then the master is solved in integers and the quarters answer its fleets until
+incumbent and bound meet. The bound is the master's: every cut is valid, so it bounds the whole program.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class Decomposition:
         self._shorts = np.flatnonzero(shorts)
 
     def solve(self, objective: str, most_short: float | None) -> Solution:
-        """Least ``cost`` or least ``shortfall``, with the total shortfall held to ``most_short`` where that is given."""
+        """Least ``cost`` or least ``shortfall``, with a total shortfall of at most ``most_short`` where given."""
         return _Run(self, objective, most_short).solve()
 
     def evaluate(self, x: np.ndarray, objective: str) -> list[Outcome]:
@@ -162,6 +162,7 @@ class _Run:
 
     def _start_from_best(self) -> None:
         """Offer the incumbent to the master, with what its quarters cost."""
+        assert self.best is not None
         costs = np.array([o.cost or 0.0 for o in self.best_outcomes])
         values = np.append(self.best, costs if self.objective == "cost" else np.zeros(self.blocks))
         self.solver.setSolution(len(values), np.arange(len(values), dtype=np.int32), values)

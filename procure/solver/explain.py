@@ -79,7 +79,7 @@ def smallest_violation(compiled: Compiled, options: Options) -> list[str]:
 def causes(
     program: Program, compiled: Compiled, instance: Instance, short: dict[tuple[int, str], float], options: Options
 ) -> list[Cause]:
-    """For each planned quarter and workload that is short: inside the lead time, no deployment, or the limits that bind.
+    """Why each planned quarter and workload is short: inside the lead time, no deployment, or the limits that bind.
 
     A limit is named if the relaxation serves more of the workload without it. Each limit is lifted on its own, then all
     together; what remains short even so is inside the lead time.

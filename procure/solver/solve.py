@@ -136,7 +136,7 @@ def _stages(compiled: Compiled, options: Options, method: Method) -> tuple[Solut
 
 
 def _held(least: Solution) -> float:
-    """Basis points of shortfall that the cost stage may show: those of the first stage, and a hundredth where there are some."""
+    """Basis points of shortfall that the cost stage may show: the first stage's, and a hundredth where there is any."""
     return least.objective + SHORT_TOLERANCE if least.objective else 0.0
 
 
@@ -190,6 +190,7 @@ def _summary(
     short = sla[in_plan & (sla["short_share"] > SHARE_TOLERANCE)]
     summary = {
         "case": case.name,
+        "case_folder": None if case.folder is None else str(case.folder),
         "status": str(Status.LIMIT),
         "objective_usd": objective,
         "bound_usd": bound,

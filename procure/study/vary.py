@@ -1,0 +1,73 @@
+"""What a sweep varies: ranges and lists, and the grid they span."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from decimal import Decimal, InvalidOperation
+from typing import Any
+
+from procure.errors import Fault, InputError
+
+MOST_POINTS = 10_000
+"""A range of more points than this is a slip of the pen."""
+
+
+def parse_vary(texts: Sequence[str]) -> dict[str, list[Any]]:
+    """Read ``name=start:stop:step`` (the stop belongs to it) or ``name=a,b,c``; numbers where they are numbers.
+
+    Raises:
+        InputError: no name, no values, or a step that does not lead from start to stop.
+    """
+    faults: list[Fault] = []
+    varied: dict[str, list[Any]] = {}
+    for text in texts:
+        name, equals, values = text.partition("=")
+        if not equals or not name.strip() or not values.strip():
+            faults.append(_fault(text, "Write name=start:stop:step or name=a,b,c."))
+        elif name.strip() in varied:
+            faults.append(_fault(text, f"{name.strip()} is varied twice; give all its values at once."))
+        else:
+            try:
+                varied[name.strip()] = _range(values) if ":" in values else [_value(v) for v in values.split(",")]
+            except ValueError as error:
+                faults.append(_fault(text, str(error)))
+    if not texts:
+        faults.append(_fault("", "Say what to vary: --vary isl_growth_per_year=0:1.5:0.125."))
+    if faults:
+        raise InputError(faults)
+    return varied
+
+
+def grid(varied: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
+    """Every combination of the values, the last name varying fastest."""
+    return [dict(zip(varied, values, strict=True)) for values in itertools.product(*varied.values())]
+
+
+def _range(text: str) -> list[float]:
+    """Decimal steps, so that 0:0.3:0.1 ends at 0.3."""
+    parts = text.split(":")
+    try:
+        start, stop, step = (Decimal(part.strip()) for part in parts)
+    except (InvalidOperation, ValueError) as error:
+        raise ValueError("A range is start:stop:step, three numbers.") from error
+    if not all(number.is_finite() for number in (start, stop, step)) or step == 0 or (stop - start) / step < 0:
+        raise ValueError("The step must lead from start to stop.")
+    count = int((stop - start) / step) + 1
+    if count > MOST_POINTS:
+        raise ValueError(f"This range has {count} points; at most {MOST_POINTS} are taken.")
+    return [float(start + step * i) for i in range(count)]
+
+
+def _value(text: str) -> Any:
+    text = text.strip()
+    if not text:
+        raise ValueError("A value of the list is empty.")
+    try:
+        return float(text)
+    except ValueError:
+        return {"true": True, "false": False}.get(text.lower(), text)
+
+
+def _fault(text: str, expected: str) -> Fault:
+    return Fault("--vary", 0, "", text, expected)
