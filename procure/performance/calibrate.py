@@ -1,7 +1,8 @@
 """Software vintages and bring-up: three factors that bring the predicted frontier to a measured one.
 
-A frontier is the best of a whole sweep at some TPS/User, so it tests the envelope, not a step. Three factors (latency, decode
-efficiency, prefill efficiency) stand against a handful of points: they are loose, and they absorb what the envelope leaves out.
+A frontier is the best of a whole sweep at some TPS/User, so it tests the envelope, not a step. Three factors
+(latency, decode efficiency, prefill efficiency) stand against a handful of points: they are loose, and they absorb
+what the envelope leaves out.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ def frontier_errors(rows: pd.DataFrame, rules: Physics) -> np.ndarray:
     keys = ["sku", "card", "weight_precision", "kv_format", "isl", "osl", "speculation"]
     place = pd.Series(np.arange(len(rows)), index=rows.index)
     for key, group in rows.groupby(keys):
-        found = predicted_maximum(Curve(*key), rules, group["tps_user"].to_numpy(dtype=float), all_gpus=True)
+        found = predicted_maximum(Curve.of(key), rules, group["tps_user"].to_numpy(dtype=float), all_gpus=True)
         measured = group["tps_per_gpu"].to_numpy(dtype=float)
         errors[place[group.index].to_numpy()] = np.log(np.maximum(found / measured, LEAST_SHARE))
     return errors

@@ -26,6 +26,7 @@ from procure.performance.lpx import (
 )
 from procure.performance.physics import Physics, calibrated_apart, fitted, physics, premises
 from procure.performance.step import (
+    Layout,
     Streams,
     cache_shares,
     decode_terms,
@@ -68,13 +69,34 @@ class Lengths:
     upper: np.ndarray
 
 
-def engine(deployment: Deployment, lengths: Lengths, rules: Physics, *, speculate: bool = True) -> Engine:
+@dataclass(frozen=True)
+class Practice:
+    """How a measured sweep was run, where that is narrower than the best that a pool could do.
+
+    Attributes:
+        speculate: tokens may be drafted.
+        layout: the layouts that were tried, flat; None for all that fit.
+        mixed_gpu_s_per_token: GPU-seconds of prefill behind each output token that slow the same GPUs' decode
+            (aggregated serving); 0 where prefill has its own GPUs.
+    """
+
+    speculate: bool = True
+    layout: Layout | None = None
+    mixed_gpu_s_per_token: float = 0.0
+
+
+BEST_PRACTICE = Practice()
+
+
+def engine(deployment: Deployment, lengths: Lengths, rules: Physics, practice: Practice = BEST_PRACTICE) -> Engine:
     """The physics of a deployment for some lengths, ready to be asked for batches."""
     pool, card, work = deployment.pool, deployment.card, deployment.work
     resident = attention_resident_bytes_per_gpu if deployment.lpx else resident_bytes_per_gpu
-    flat = layouts(pool, work, resident)
+    flat = practice.layout or layouts(pool, work, resident)
     layout = flat.expand(1)
-    drafts = np.array([0.0, *(premises()["layouts"]["draft_lengths"] if speculate and work.draft_layers else [])])
+    drafts = np.array(
+        [0.0, *(premises()["layouts"]["draft_lengths"] if practice.speculate and work.draft_layers else [])]
+    )
     kv = deployment.kv_format
     drafting = card.speculating() if work.draft_layers else card
 
@@ -95,11 +117,16 @@ def engine(deployment: Deployment, lengths: Lengths, rules: Physics, *, speculat
     stored_upper = by_draft("stored_bytes", lengths.upper)
     fits = largest_batch_in_hbm(work, layout, room, stored_mean, stored_upper)
 
+    per_step = rules.tokens_per_step(drafts)
+
     def terms(batch: np.ndarray) -> dict[str, np.ndarray]:
-        if deployment.lpx is None:
-            return decode_terms(pool, rules, work, layout, streams, batch)
-        ffn_s = ffn_seconds_per_token(work, deployment.lpx, lpx_racks_per_copy(card, deployment.lpx))
-        return paired_terms(pool, rules, work, layout, streams, batch, ffn_s)
+        if deployment.lpx is not None:
+            ffn_s = ffn_seconds_per_token(work, deployment.lpx, lpx_racks_per_copy(card, deployment.lpx))
+            return paired_terms(pool, rules, work, layout, streams, batch, ffn_s)
+        found = decode_terms(pool, rules, work, layout, streams, batch)
+        if practice.mixed_gpu_s_per_token:
+            found["prefill"] = batch * per_step * practice.mixed_gpu_s_per_token / layout.gpus
+        return found
 
     def weights(batch: np.ndarray) -> np.ndarray:
         if deployment.lpx is None:
@@ -109,7 +136,7 @@ def engine(deployment: Deployment, lengths: Lengths, rules: Physics, *, speculat
     return Engine(
         layout=layout,
         drafts=drafts,
-        tokens_per_step=rules.tokens_per_step(drafts),
+        tokens_per_step=per_step,
         terms=terms,
         weights=weights,
         least=smallest_batch(layout),
@@ -141,10 +168,14 @@ def solve(deployment: Deployment, lengths: Lengths, tps_user: np.ndarray) -> dic
 
 
 def best_rates(
-    deployment: Deployment, lengths: Lengths, tps_user: np.ndarray, rules: Physics, *, speculate: bool = True
+    deployment: Deployment,
+    lengths: Lengths,
+    tps_user: np.ndarray,
+    rules: Physics,
+    practice: Practice = BEST_PRACTICE,
 ) -> np.ndarray:
     """Highest tokens/s per decode GPU of each element under given physics; 0 where no layout serves it."""
-    asked = engine(deployment, lengths, rules, speculate=speculate)
+    asked = engine(deployment, lengths, rules, practice)
     return asked.best(asked.largest_batch(np.asarray(tps_user, dtype=float)), np.ones(asked.drafts.size))
 
 
@@ -176,6 +207,8 @@ def _points(asked: Engine, largest: np.ndarray, deployment: Deployment) -> dict[
         "element": element,
         "gpus_per_replica": gpus,
         "parallelism": np.char.add(layout_names, np.where(draft > 0, np.char.mod("+MTP%d", draft), "")),
+        "draft": draft,
+        "data_parallel": _by_element(np.broadcast_to(asked.layout.data_parallel, rate.shape))[at],
         "batch_per_replica": scale * _by_element(batch)[at],
         "streams_per_gpu": scale * _by_element(batch)[at] / gpus,
         "tps_user": tokens / _by_element(step_s)[at],

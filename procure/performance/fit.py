@@ -86,7 +86,7 @@ def parts(seen: pd.DataFrame, split: pd.DataFrame) -> pd.Series:
 
 
 def decode_runs(seen: pd.DataFrame) -> pd.DataFrame:
-    """Rows with a layout, one for each run and load: of a disaggregated run its decode row, not the twin over all GPUs."""
+    """Rows with a layout, one per run and load: of a disaggregated run its decode row, not the twin over all GPUs."""
     usable = seen[(seen["reason"] == "") & seen["streams"].notna()]
     key = usable["source"] + usable["software"] + usable["isl"].astype(str) + usable["osl"].astype(str)
     key += usable["tps_user"].astype(str)

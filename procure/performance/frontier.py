@@ -1,23 +1,26 @@
 """Throughput that the physics predicts for measured curves, without any measured batch.
 
 A curve is every point of one hardware, card, precision, input and output length and speculation. At a TPS/User the
-measured maximum is the best tokens/s per GPU of any point at least that fast. The prediction is the envelope over layouts and
-batches; where the curve counts all GPUs, prefill GPUs are added at the rate that keeps up:
+measured maximum is the best tokens/s per GPU of any point at least that fast. The prediction is the envelope over
+layouts and batches; where the curve counts all GPUs, prefill GPUs are added at the rate that keeps up:
 
     tokens/s over all GPUs = 1 / (1 / decode tokens/s per GPU + prefill GPU-seconds per request / output tokens)
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from procure.performance.decode import Deployment, Lengths, best_rates
+from procure.performance.decode import Deployment, Lengths, Practice, best_rates
 from procure.performance.physics import Physics
 from procure.performance.predict import LENGTH_DRAWN, catalogue
 from procure.performance.prefill import prefill_at_peak, prefill_terms
+from procure.performance.step import Layout
 from procure.sizing import Card
 
 
@@ -33,6 +36,11 @@ class Curve:
     osl: float
     speculation: bool
 
+    @classmethod
+    def of(cls, key: Iterable[Any]) -> Curve:
+        """A setting from the values of its columns, in the order of the attributes."""
+        return cls(*key)
+
     def lengths(self, count: int) -> Lengths:
         """Mean context of its streams, for so many elements."""
         context = np.full(count, (self.isl + self.osl / 2) * LENGTH_DRAWN)
@@ -42,23 +50,23 @@ class Curve:
 def predict_prefill(rows: pd.DataFrame, rules: Physics) -> np.ndarray:
     """Input tokens/s per GPU of saturated prefill pools, one for each row."""
     rates = np.zeros(len(rows))
-    for position, row in enumerate(rows.itertuples()):
-        tokens = np.array([row.isl])
+    for position, row in enumerate(rows.to_dict("records")):
+        tokens = np.array([row["isl"]])
         peak = prefill_at_peak(
-            catalogue().sku(row.sku),
-            Card.load(row.card),
-            weight_precision=row.weight_precision,
-            kv_format=row.kv_format,
+            catalogue().sku(row["sku"]),
+            Card.load(row["card"]),
+            weight_precision=row["weight_precision"],
+            kv_format=row["kv_format"],
             new_tokens=tokens,
             prefix_tokens=np.zeros(1),
         )
         seconds = np.sum(list(prefill_terms(peak, rules).values()))
-        rates[position] = row.isl / seconds
+        rates[position] = row["isl"] / seconds
     return rates
 
 
 def predicted_maximum(curve: Curve, rules: Physics, tps_user: np.ndarray, *, all_gpus: bool) -> np.ndarray:
-    """Highest output tokens/s per GPU at each TPS/User; 0 where no layout reaches it.
+    """Highest output tokens/s per GPU at each TPS/User with the best layout; 0 where none reaches it.
 
     Args:
         curve: what was measured.
@@ -66,12 +74,35 @@ def predicted_maximum(curve: Curve, rules: Physics, tps_user: np.ndarray, *, all
         tps_user: speeds to be met.
         all_gpus: count prefill GPUs too.
     """
-    pool, card = catalogue().sku(curve.sku), Card.load(curve.card)
-    deployment = Deployment(pool, card, curve.weight_precision, curve.kv_format, "none")
-    rates = best_rates(deployment, curve.lengths(len(tps_user)), tps_user, rules, speculate=curve.speculation)
-    if not all_gpus:
-        return rates
-    return over_all_gpus(rates, prefill_gpu_s_per_output_token(curve, rules))
+    rates = _best(curve, rules, tps_user, Practice(speculate=curve.speculation))
+    return over_all_gpus(rates, prefill_gpu_s_per_output_token(curve, rules)) if all_gpus else rates
+
+
+def sweep_maximum(
+    curve: Curve, rules: Physics, tps_user: np.ndarray, layout: Layout, kind: str, mixing: float
+) -> np.ndarray:
+    """Highest output tokens/s per GPU that a sweep over some layouts should have found.
+
+    Args:
+        curve: what was measured.
+        rules: parameters of its software, bring-up included.
+        tps_user: speeds to be met.
+        layout: the layouts that were tried, flat.
+        kind: ``aggregated`` (prefill shares the GPUs), ``decode`` (decode GPUs alone) or ``disaggregated`` (prefill
+            GPUs counted, as many as keep up).
+        mixing: factor on the prefill that slows decode in aggregated serving.
+    """
+    prefill_s = prefill_gpu_s_per_output_token(curve, rules)
+    mixed = prefill_s * mixing if kind == "aggregated" else 0.0
+    rates = _best(curve, rules, tps_user, Practice(curve.speculation, layout, mixed))
+    return over_all_gpus(rates, prefill_s) if kind == "disaggregated" else rates
+
+
+def _best(curve: Curve, rules: Physics, tps_user: np.ndarray, practice: Practice) -> np.ndarray:
+    deployment = Deployment(
+        catalogue().sku(curve.sku), Card.load(curve.card), curve.weight_precision, curve.kv_format, "none"
+    )
+    return best_rates(deployment, curve.lengths(len(tps_user)), tps_user, rules, practice)
 
 
 def over_all_gpus(decode_rates: np.ndarray, prefill_s_per_token: float) -> np.ndarray:

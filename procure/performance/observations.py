@@ -1,9 +1,10 @@
 """Measured points as the physics sees them: which layout, how many running streams, which phase.
 
 A points file has the columns of ``data/performance/points.csv``. ``tps_user`` is 1 / median time per output token.
-``tps_per_gpu`` is output tokens/s over all GPUs for ``e2e``, over decode GPUs for ``decode``, and input tokens/s over prefill GPUs
-for ``prefill``. ``software`` names the framework and ``mtp=`` speculation, ``P=`` prefill and ``D=`` decode GPUs, ``W=`` decode
-workers, ``G=`` all GPUs of an aggregated run, ``tp=``, ``ep=`` and ``dpa=`` (attention data parallel).
+``tps_per_gpu`` is output tokens/s over all GPUs for ``e2e``, over decode GPUs for ``decode``, and input tokens/s
+over prefill GPUs for ``prefill``. ``software`` names the framework and ``mtp=`` speculation, ``P=`` prefill and
+``D=`` decode GPUs, ``W=`` decode workers, ``G=`` all GPUs of an aggregated run, ``tp=``, ``ep=`` and ``dpa=``
+(attention data parallel).
 """
 
 from __future__ import annotations
@@ -63,11 +64,11 @@ def read_points(path: str | Path) -> pd.DataFrame:
     for column in _NUMBERS:
         table[column] = pd.to_numeric(raw[column].replace("", None), errors="coerce")
         for row in raw.index[(raw[column] != "") & table[column].isna()]:
-            faults.append(Fault(name, int(row) + 2, column, raw.at[row, column], "A number, or nothing."))
+            faults.append(Fault(name, int(row) + 2, column, str(raw.at[row, column]), "A number, or nothing."))
         for row in table.index[table[column] < 0]:
-            faults.append(Fault(name, int(row) + 2, column, raw.at[row, column], "A number of 0 or more."))
+            faults.append(Fault(name, int(row) + 2, column, str(raw.at[row, column]), "A number of 0 or more."))
     for row in raw.index[~raw["phase"].isin(PHASES)]:
-        found = raw.at[row, "phase"]
+        found = str(raw.at[row, "phase"])
         faults.append(Fault(name, int(row) + 2, "phase", found, f"One of {', '.join(PHASES)}.", nearest(found, PHASES)))
     if faults:
         raise InputError(faults)
@@ -77,9 +78,10 @@ def read_points(path: str | Path) -> pd.DataFrame:
 def observe(points: pd.DataFrame, catalogue: Catalogue | None = None) -> pd.DataFrame:
     """What each measured point says about the physics, one row per point in the same order.
 
-    Columns beside those of the file: ``sku``, ``card``, ``weight_precision``, ``kv_format``, ``speculation``, ``framework``, ``aggregated``,
-    ``frontier`` (best of a whole curve, no single run), ``gpus_per_replica``, ``data_parallel``, ``streams`` (running streams per
-    replica by Little's law: tokens/s of the replica / TPS/User), ``decode_tps_per_gpu``, and ``reason`` why the physics cannot say anything about it ("" where it can).
+    Columns beside those of the file: ``sku``, ``card``, ``weight_precision``, ``kv_format``, ``speculation``,
+    ``framework``, ``aggregated``, ``frontier`` (best of a whole curve, no single run), ``gpus_per_replica``,
+    ``data_parallel``, ``streams`` (running streams per replica by Little's law: tokens/s of the replica /
+    TPS/User), ``decode_tps_per_gpu``, and ``reason`` why the physics cannot say anything about it ("" where it can).
     """
     known = _Known(catalogue or Catalogue.read())
     return pd.DataFrame([_observe(row, known) for row in points.to_dict("records")], index=points.index)
@@ -195,8 +197,9 @@ def _replica(row: dict, settings: dict[str, int], aggregated: bool) -> dict:
 def _layout(settings: dict[str, int], replica: float, streams: float) -> dict[str, bool]:
     """Data and expert parallelism of a replica.
 
-    Two kinds of records do not state it. Some give ``tp=1 ep=1`` for a worker of several GPUs: up to 8 GPUs are taken as
-    tensor parallel, more as spread. Some leave ``dpa`` open: whole experts and a stream per GPU are taken as spread.
+    Two kinds of records do not state it. Some give ``tp=1 ep=1`` for a worker of several GPUs: up to 8 GPUs are
+    taken as tensor parallel, more as spread. Some leave ``dpa`` open: whole experts and a stream per GPU are taken
+    as spread.
     """
     tp, ep, dpa = settings.get("tp"), settings.get("ep", 1), settings.get("dpa")
     if replica > 1 and tp == 1 and ep == 1:
@@ -206,7 +209,7 @@ def _layout(settings: dict[str, int], replica: float, streams: float) -> dict[st
 
 
 def weight_precision(name: str, card: Card) -> str:
-    """Weight format meant by a points file: ``fp4`` is the released 4-bit float format, NVFP4 for a card that has none."""
+    """Weight format meant by a points file: ``fp4`` is the released 4-bit float format, or NVFP4 where there is none."""
     if name == "fp4":
         native = card.known("native_precision") or ""
         return native if native.startswith(("mxfp4", "nvfp4")) else "nvfp4"
@@ -216,7 +219,8 @@ def weight_precision(name: str, card: Card) -> str:
 def kv_format(precision: str, sku: Sku) -> str:
     """Cache format assumed for a measured point, which does not state it.
 
-    FP8, but BF16 with BF16 weights and with MXFP4 weights on GPUs without FP4 units (what the engines chose by default).
+    FP8, but BF16 with BF16 weights and with MXFP4 weights on GPUs without FP4 units (what the engines chose by
+    default).
     """
     wide = precision in ("bf16", "fp16") or (precision == "mxfp4" and not sku.fp4_flops_per_gpu)
     return "bf16" if wide else "fp8"

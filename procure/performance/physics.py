@@ -126,8 +126,8 @@ def vintages() -> tuple[str, ...]:
 def vintage_factors(vintage: str) -> dict[str, float]:
     """Factors of a software vintage on latency, decode efficiency and prefill efficiency.
 
-    ``none`` is the software of the fitted rows, ``base`` was fitted on the frontier of July 2026, ``fast`` is ``base`` with the
-    latency of ``[vintage.fast]`` of ``premises.toml``.
+    ``none`` is the software of the fitted rows, ``base`` was fitted on the frontier of July 2026, ``fast`` is
+    ``base`` with the latency of ``[vintage.fast]`` of ``premises.toml``.
 
     Raises:
         InputError: no such vintage.

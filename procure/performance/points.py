@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
+from procure.performance.anchor import anchored
 from procure.performance.decode import Deployment, Lengths, solve
-from procure.performance.frontier import LENGTH_DRAWN
 from procure.performance.layouts import usable_hbm_bytes
-from procure.performance.measured import Answer, Curves, ask, packaged_curves
+from procure.performance.measured import Curves, packaged_curves
 from procure.performance.physics import fitted, physics, premises, vintage_date
 from procure.performance.prefill import prefill_at_peak, prefill_group_gpus, prefill_terms, prefill_wall_s
 from procure.performance.work import work_of
@@ -74,8 +74,8 @@ def decode_points(
         lpx: LPX hardware that takes the FFN; None for GPUs alone.
         curves: a user's table (:meth:`procure.performance.measured.Curves.read`).
 
-    Where a packaged measured curve applies (see :mod:`procure.performance.measured`), the points are scaled to it and
-    their evidence is ``measured``; else to the user's table (``user``); else they are ``physics``. With LPX they are a ``vendor claim``.
+    Source order: packaged measured curve, user's table, physics (:mod:`procure.performance.anchor`). With LPX
+    points are a ``vendor claim``.
 
     Returns:
         zero or more rows per element, best throughput first. ``element`` is the position in the arrays,
@@ -102,8 +102,14 @@ def decode_points(
     if lpx is None:
         for known in (curves, packaged_curves()):  # the later one wins
             if known is not None:
-                table = _anchored(table, deployment, unique, known)
+                table = anchored(table, deployment, unique, known, _best_rates)
     return _for_every_element(table, inverse.ravel())[list(COLUMNS)]
+
+
+def _best_rates(deployment: Deployment, asked: np.ndarray) -> np.ndarray:
+    """Tokens/s per GPU of the best point of each element by physics alone; NaN where there is none."""
+    first = _solved(deployment, asked.tobytes()).drop_duplicates("element").set_index("element")
+    return first["tokens_per_s_per_gpu"].reindex(range(asked.shape[1])).to_numpy(dtype=float)
 
 
 @lru_cache(maxsize=512)
@@ -116,62 +122,6 @@ def _solved(deployment: Deployment, asked: bytes) -> pd.DataFrame:
         part = pd.DataFrame(solve(deployment, Lengths(mean, upper), speed))
         tables.append(part.assign(element=part["element"] + start))
     return pd.concat(tables, ignore_index=True)
-
-
-def _anchored(table: pd.DataFrame, deployment: Deployment, asked: np.ndarray, known: Curves) -> pd.DataFrame:
-    """The points, scaled where a curve answers for their element.
-
-    All points of an element are scaled by the same factor, measured over computed throughput of the best one. Caches of more
-    streams take more HBM; where the curve holds more than the physics thinks fits, free HBM is 0.
-    """
-    rows = known.of(deployment.pool.name, deployment.card.name, deployment.weight_precision, deployment.vintage)
-    if rows.empty or table.empty:
-        return table
-    answer = ask(rows, asked[0], asked[2])
-    best = table.drop_duplicates("element").set_index("element")["tokens_per_s_per_gpu"]
-    best = best.reindex(range(asked.shape[1])).to_numpy(dtype=float)
-    wanted = _decode_rate(deployment, answer)
-    factor = (wanted / best)[table["element"]]
-    hit = np.isfinite(factor)
-    if not hit.any():
-        return table
-    table = table.copy()
-    for name in ("batch_per_replica", "streams_per_gpu", "tokens_per_s_per_gpu"):
-        table.loc[hit, name] *= factor[hit]
-    more = (factor - 1.0) * table["cache_bytes_per_gpu"]
-    table.loc[hit, "free_hbm_bytes_per_gpu"] = (table["free_hbm_bytes_per_gpu"] - more).clip(lower=0.0)[hit]
-    element = table["element"].to_numpy()
-    table.loc[hit, "evidence"] = known.evidence
-    table.loc[hit, "source"] = answer.source[element][hit]
-    table.loc[hit, "source_date"] = answer.date[element][hit]
-    for name in ("low", "high"):
-        given = getattr(answer, name)[element]
-        stated = np.isfinite(given)
-        table.loc[hit & stated, name] = given[hit & stated]
-        table.loc[hit & ~stated, name] /= factor[hit & ~stated]
-    table.loc[hit, "low"] = table.loc[hit, "low"].clip(upper=1.0)
-    table.loc[hit, "high"] = table.loc[hit, "high"].clip(lower=1.0)
-    return table
-
-
-def _decode_rate(deployment: Deployment, answer: Answer) -> np.ndarray:
-    """Tokens/s per decode GPU that a curve means: prefill GPUs taken out where it counts them."""
-    rate = answer.rate.copy()
-    over_all = answer.all_gpus == 1
-    if over_all.any():
-        prompt = answer.prompt_tokens[over_all] * LENGTH_DRAWN
-        prefill_s = prefill_gpu_seconds(
-            deployment.pool,
-            deployment.card,
-            weight_precision=deployment.weight_precision,
-            kv_format=deployment.kv_format,
-            new_tokens=prompt,
-            prefix_tokens=np.zeros_like(prompt),
-            vintage=deployment.vintage,
-        )
-        left = 1.0 / rate[over_all] - prefill_s / (answer.answer_tokens[over_all] * LENGTH_DRAWN)
-        rate[over_all] = np.where(left > 0, 1.0 / left, np.nan)
-    return rate
 
 
 def _for_every_element(table: pd.DataFrame, inverse: np.ndarray) -> pd.DataFrame:

@@ -65,7 +65,7 @@ class Runs:
         self.months = months_after(seen["date"], fitted()["software"]["reference_month"])
         self.frameworks = seen["framework"].str.removeprefix("dynamo-").to_numpy()
         order = pd.Series(np.arange(len(seen)), index=seen.index)
-        self.groups = [_group(rows, order[rows.index].to_numpy(), *key) for key, rows in seen.groupby(_KEYS)]
+        self.groups = [_group(rows, order[rows.index].to_numpy(), *map(str, key)) for key, rows in seen.groupby(_KEYS)]
 
     def tps_user(self, rules: Physics, softwares: Callable[[str], Software], latency_per_month: float) -> np.ndarray:
         """TPS/User of each row.

@@ -1,4 +1,4 @@
-"""From a points file to ``fitted.toml``: fit, vintages, bring-up, LPX scale, bands, and what leaving a group out costs."""
+"""From a points file to ``fitted.toml``: fit, vintages, bring-up, LPX scale, bands, cost of leaving a group out."""
 
 from __future__ import annotations
 

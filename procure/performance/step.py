@@ -6,7 +6,7 @@ A replica of g GPUs decodes B streams; with k drafted tokens it verifies T = B (
 
 | term | formula |
 |---|---|
-| weights | (expert bytes of the busiest GPU + dense bytes / d + k draft layers' share) / (HBM rate x weight efficiency) |
+| weights | (expert bytes of the busiest GPU + dense bytes / d + draft layers) / (HBM rate x weight efficiency) |
 | gemm | 2 x parameters per token x T / (g x peak x gemm efficiency), each part at its own peak |
 | kv | bytes loaded per stream x B / s / (HBM rate x kv efficiency) |
 | attention | score and value FLOPs per token x T / (g x peak x attention efficiency) |

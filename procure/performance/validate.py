@@ -1,7 +1,8 @@
-"""How far the shipped physics lies from measured points, row by row and curve by curve; nothing is left out silently."""
+"""How far the shipped physics lies from measured points, row by row and curve by curve; no row is lost silently."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,11 +11,12 @@ import pandas as pd
 
 from procure.catalogue.paths import packaged_path
 from procure.performance.fit import parts
-from procure.performance.frontier import Curve, predict_prefill, predicted_maximum
+from procure.performance.frontier import Curve, predict_prefill, predicted_maximum, sweep_maximum
 from procure.performance.observations import observe, read_points
-from procure.performance.physics import fitted, physics_of_month, reference_physics
+from procure.performance.physics import Physics, fitted, physics_of_month, reference_physics, software
 from procure.performance.predict import months_after, predict_runs
 from procure.performance.refit import log_errors
+from procure.performance.step import Layout
 
 SPEED_BANDS = (0.0, 25.0, 50.0, 100.0, 200.0, np.inf)
 CURVE_KEYS = ["sku", "card", "weight_precision", "kv_format", "isl", "osl", "speculation"]
@@ -30,8 +32,8 @@ def validate(path: str | Path) -> dict[str, Any]:
     Returns:
         ``overall``: TPS/User of decode and end-to-end rows at their measured batch; ``groups``: the same by hardware,
         card, TPS/User band, phase, speculation and part of the split (``fit`` rows saw the data), prefill rates and
-        frontier throughput apart; ``curves``: predicted maximum tokens/s per GPU against measured ones, without any measured
-        batch; ``unpredicted``: every other row with the reason; ``rows``: counts.
+        frontier throughput apart; ``curves``: predicted maximum tokens/s per GPU against measured ones, without any
+        measured batch; ``unpredicted``: every other row with the reason; ``rows``: counts.
 
     Raises:
         InputError: the file cannot be read.
@@ -66,8 +68,7 @@ def validate(path: str | Path) -> dict[str, Any]:
         },
         "curves": curve_errors(seen[usable & ~seen["frontier"] & seen["phase"].isin(["decode", "e2e"])]),
         "unpredicted": [
-            {"line": int(row.line), "hardware": row.hardware, "model": row.model, "reason": row.reason}
-            for row in lost.itertuples()
+            {name: row[name] for name in ("line", "hardware", "model", "reason")} for row in lost.to_dict("records")
         ],
     }
 
@@ -108,42 +109,47 @@ def _maximum(rows: pd.DataFrame) -> np.ndarray:
     found = np.zeros(len(rows))
     place = pd.Series(np.arange(len(rows)), index=rows.index)
     for (*key, date), group in rows.groupby([*CURVE_KEYS, "date"]):
-        found[place[group.index].to_numpy()] = _best(Curve(*key), str(date), group, all_gpus=True)
+        found[place[group.index].to_numpy()] = _best(Curve.of(key), str(date), group, all_gpus=True)
     return found
 
 
 def _best(curve: Curve, date: str, rows: pd.DataFrame, *, all_gpus: bool) -> np.ndarray:
+    return predicted_maximum(curve, _rules(curve, date), rows["tps_user"].to_numpy(dtype=float), all_gpus=all_gpus)
+
+
+def _rules(curve: Curve, date: str) -> Physics:
     months = float(months_after(pd.Series([date]), fitted()["software"]["reference_month"])[0])
-    rules = physics_of_month(months, curve.sku)
-    return predicted_maximum(curve, rules, rows["tps_user"].to_numpy(dtype=float), all_gpus=all_gpus)
+    return physics_of_month(months, curve.sku)
 
 
 def curve_errors(rows: pd.DataFrame) -> dict[str, Any]:
     """Predicted maximum tokens/s per GPU against every point on the edge of a measured curve.
 
-    A curve is all rows of one setting and phase; its edge are the points that no other one beats in both throughput
-    and TPS/User. Software is taken at the curve's median date.
+    A curve is all rows of one setting, framework and kind; its edge are the points that no other one beats in both
+    throughput and TPS/User. Software is taken at the curve's median date, layouts are those that the curve tried. In a
+    disaggregated sweep the prefill pool is whatever its operator chose, mostly too large; the prediction has just
+    enough.
     """
-    curves, logs = [], []
-    for (*key, phase), group in rows.groupby([*CURVE_KEYS, "phase"]):
+    kinds = np.where(rows["aggregated"], "aggregated", np.where(rows["phase"] == "decode", "decode", "disaggregated"))
+    curves, every = [], []
+    for (*key, framework, kind), group in rows.assign(kind=kinds).groupby([*CURVE_KEYS, "framework", "kind"]):
         if len(group) < LEAST_POINTS:
             continue
         ordered = group.sort_values("tps_user", ascending=False)
         edge = ordered[ordered["tps_per_gpu"].cummax() == ordered["tps_per_gpu"]].drop_duplicates("tps_user")
         date = sorted(group["date"].astype(str))[len(group) // 2]
-        found = _best(Curve(*key), date, edge, all_gpus=phase == "e2e")
+        curve, made = Curve.of(key), software(str(framework))
+        rules = replace(_rules(curve, date).scaled(latency=made.latency), acceptance=made.acceptance)
+        found = sweep_maximum(
+            curve, rules, edge["tps_user"].to_numpy(dtype=float), _tried(group), str(kind), made.mixing
+        )
         error = np.log(np.maximum(found / edge["tps_per_gpu"].to_numpy(dtype=float), UNREACHED))
-        logs.append(edge.assign(error=error))
+        every.append(edge.assign(error=error))
         curves.append(
             {
-                **dict(
-                    zip(
-                        ("hardware", "card", "weight_precision", "kv_format", "isl", "osl", "speculation"),
-                        key,
-                        strict=True,
-                    )
-                ),
-                "phase": phase,
+                **dict(zip(CURVE_KEYS, key, strict=True)),
+                "framework": framework,
+                "kind": kind,
                 "date": date,
                 "points": [
                     {"tps_user": float(u), "measured": float(t), "predicted": float(p)}
@@ -153,11 +159,22 @@ def curve_errors(rows: pd.DataFrame) -> dict[str, Any]:
             }
         )
     if not curves:
-        return {"overall": {"n": 0}, "by_band": {}, "curves": []}
-    every = pd.concat(logs)
-    return {
-        "overall": _errors(every),
-        "by_band": {str(name): _errors(group) for name, group in every.groupby("band")},
-        "by_hardware": {str(name): _errors(group) for name, group in every.groupby("hardware")},
-        "curves": curves,
+        return {"overall": {"n": 0}, "groups": {}, "curves": []}
+    edges = pd.concat(every)
+    groups = {
+        f"{prefix}: {name}": _errors(group)
+        for column, prefix in (("kind", "kind"), ("hardware", "hardware"), ("band", "band"))
+        for name, group in edges.groupby(column)
     }
+    groups |= {f"{kind}, {band}": _errors(group) for (kind, band), group in edges.groupby(["kind", "band"])}
+    return {"overall": _errors(edges), "groups": groups, "curves": curves}
+
+
+def _tried(rows: pd.DataFrame) -> Layout:
+    """Layouts of a curve's rows, each once."""
+    distinct = rows[["gpus_per_replica", "data_parallel", "expert_parallel"]].drop_duplicates()
+    return Layout(
+        distinct["gpus_per_replica"].to_numpy(dtype=float),
+        distinct["data_parallel"].to_numpy(dtype=bool),
+        distinct["expert_parallel"].to_numpy(dtype=bool),
+    )

@@ -1,0 +1,150 @@
+"""Physics brought to a measured curve of the same SKU, card and weight precision.
+
+    throughput(context, TPS/User) = physics(context, TPS/User) x measured(TPS/User) / physics(curve's context, TPS/User)
+
+so the curve is reproduced at its own lengths, and elsewhere the physics says how context and batch move it. Curves are
+read log-linearly between points; beyond their ends the ratio of the nearest end is kept. Away from the curve's
+context the ratio may not rise with TPS/User (its running minimum is used), and shorter contexts get at least what
+the curve
+shows: so throughput never rises with TPS/User or with context where a curve begins or stops.
+
+A point is *measured* (or *user*) where its mean context lies within :data:`CONTEXT_MATCH` of the curve's and its
+TPS/User inside the curve's range; elsewhere it stays *physics*, and its source says what it was scaled to. Lengths
+of benchmarks are drawn at 90% of the nominal on average.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from procure.performance.decode import Deployment
+from procure.performance.frontier import LENGTH_DRAWN
+from procure.performance.measured import Curves
+from procure.performance.physics import physics
+from procure.performance.prefill import prefill_at_peak, prefill_terms
+
+CONTEXT_MATCH = 0.12
+"""Wide enough for a curve to answer for its nominal lengths, which are 11% above the drawn ones."""
+
+Rates = Callable[[Deployment, np.ndarray], np.ndarray]
+"""Best tokens/s per decode GPU by physics, for rows (mean context, upper context, TPS/User) of shape (3, n)."""
+_SCALED = ("batch_per_replica", "streams_per_gpu", "tokens_per_s_per_gpu")
+
+
+@dataclass(frozen=True)
+class _Reading:
+    """A curve at each element: measured over physical throughput, and whether the element lies on the curve."""
+
+    factor: np.ndarray
+    on_curve: np.ndarray
+    nearest: np.ndarray
+
+
+def anchored(
+    table: pd.DataFrame, deployment: Deployment, asked: np.ndarray, known: Curves, rates: Rates
+) -> pd.DataFrame:
+    """Points scaled to the curves that apply to their deployment.
+
+    All points of an element are scaled by the same factor. Caches of more streams take more HBM; where a curve
+    holds more than the physics thinks fits, free HBM is 0.
+
+    Args:
+        table: points with ``element``, evidence and source.
+        deployment: what serves.
+        asked: mean context, upper context and TPS/User of each element, shape (3, n).
+        known: curves.
+        rates: physics alone.
+    """
+    rows = known.of(deployment.pool.name, deployment.card.name, deployment.weight_precision, deployment.vintage)
+    if rows.empty or table.empty:
+        return table
+    table = table.copy()
+    curves = [curve for _, curve in rows.groupby(["isl", "osl", "all_gpus"])]
+    gaps = np.stack([np.abs(np.log(asked[0] / _context(curve))) for curve in curves])
+    closest = gaps.argmin(axis=0)
+    for position, curve in enumerate(curves):
+        mine = closest == position
+        reading = _read(deployment, curve, asked, rates)
+        element = table["element"].to_numpy()
+        hit = mine[element] & np.isfinite(reading.factor[element])
+        _scale(table, hit, reading.factor[element])
+        exact = hit & reading.on_curve[element]
+        row = curve.iloc[reading.nearest[element]]
+        dates, sources = row["date"].to_numpy(dtype=object), row["source"].to_numpy(dtype=object)
+        table.loc[exact, "evidence"] = known.evidence
+        table.loc[exact, "source"] = sources[exact]
+        table.loc[exact, "source_date"] = dates[exact]
+        scaled = hit & ~exact
+        table.loc[scaled, "source"] = table.loc[scaled, "source"] + "; scaled to " + sources[scaled]
+        for name in ("low", "high"):
+            given = row[name].to_numpy(dtype=float)
+            stated = exact & np.isfinite(given)
+            table.loc[stated, name] = given[stated]
+    table["low"] = table["low"].clip(upper=1.0)
+    table["high"] = table["high"].clip(lower=1.0)
+    return table
+
+
+def _scale(table: pd.DataFrame, hit: np.ndarray, factor: np.ndarray) -> None:
+    """Scale streams and throughput in place; the fast end of the band stays where physics put it."""
+    for name in _SCALED:
+        table.loc[hit, name] *= factor[hit]
+    more = (factor - 1.0) * table["cache_bytes_per_gpu"]
+    table.loc[hit, "free_hbm_bytes_per_gpu"] = (table["free_hbm_bytes_per_gpu"] - more).clip(lower=0.0)[hit]
+    table.loc[hit, "cache_bytes_per_gpu"] *= factor[hit]
+    table.loc[hit, "high"] /= factor[hit]
+
+
+def _context(curve: pd.DataFrame) -> float:
+    first = curve.iloc[0]
+    return float(LENGTH_DRAWN * (first["isl"] + first["osl"] / 2))
+
+
+def _read(deployment: Deployment, curve: pd.DataFrame, asked: np.ndarray, rates: Rates) -> _Reading:
+    speeds = curve["tps_user"].to_numpy(dtype=float)
+    inside = np.clip(asked[2], speeds[0], speeds[-1])
+    distinct, back = np.unique(inside, return_inverse=True)
+    measured = np.exp(np.interp(distinct, speeds, np.log(curve["tokens_per_s_per_gpu"].to_numpy(dtype=float))))
+    own = _context(curve)
+    wanted = _decode_rate(deployment, curve, measured)
+    exact = wanted / rates(deployment, _lengths(own, distinct))
+    falling = np.minimum.accumulate(np.where(np.isfinite(exact), exact, np.inf))
+    gap = asked[0] / own - 1.0
+    near = np.abs(gap) <= CONTEXT_MATCH
+    factor = np.where(near, exact[back], np.where(np.isfinite(falling), falling, np.nan)[back])
+    shorter = gap < -CONTEXT_MATCH
+    if shorter.any():
+        edge = rates(deployment, _lengths(own * (1.0 - CONTEXT_MATCH), asked[2])) * exact[back]
+        least = edge / rates(deployment, np.ascontiguousarray(asked))
+        factor = np.where(shorter, np.fmax(factor, least), factor)
+    on_curve = near & (asked[2] >= speeds[0]) & (asked[2] <= speeds[-1])
+    nearest = np.searchsorted(speeds, inside, side="right") - 1
+    return _Reading(factor, on_curve, nearest)
+
+
+def _lengths(context: float, tps_user: np.ndarray) -> np.ndarray:
+    """Elements of one context, shape (3, n)."""
+    return np.stack([np.full(tps_user.size, context), np.full(tps_user.size, context), tps_user])
+
+
+def _decode_rate(deployment: Deployment, curve: pd.DataFrame, rate: np.ndarray) -> np.ndarray:
+    """Tokens/s per decode GPU that a curve means: prefill GPUs taken out where it counts them."""
+    first = curve.iloc[0]
+    if not first["all_gpus"]:
+        return rate
+    peak = prefill_at_peak(
+        deployment.pool,
+        deployment.card,
+        weight_precision=deployment.weight_precision,
+        kv_format=deployment.kv_format,
+        new_tokens=np.array([first["isl"] * LENGTH_DRAWN]),
+        prefix_tokens=np.zeros(1),
+    )
+    terms = prefill_terms(peak, physics(deployment.vintage, deployment.pool.name))
+    prefill_s = float(np.sum(list(terms.values()))) / (first["osl"] * LENGTH_DRAWN)
+    left = 1.0 / rate - prefill_s
+    return np.where(left > 0, 1.0 / np.where(left > 0, left, 1.0), np.nan)

@@ -1,0 +1,219 @@
+"""Throughput per MW against TPS/User for several pools on one card: the figure, its cost line, its table.
+
+    tokens/s over all GPUs = 1 / (1 / decode tokens/s per GPU + prefill GPU-seconds per request / output tokens)
+    kW per token/s = GPU kW / tokens/s per GPU + LPX rack-seconds per token x LPX rack kW
+
+Power is maximum power with what a unit drags along outside itself, times the PUE. Cost is straight-line over life
+at full
+use: price, attach, installation, support, electricity.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from procure.catalogue import Catalogue, Sku
+from procure.errors import Fault, InputError
+from procure.performance.frontier import over_all_gpus
+from procure.performance.measured import Curves
+from procure.performance.points import decode_points, prefill_gpu_seconds
+from procure.sizing import Card
+
+HOURS_PER_YEAR = 8_760.0
+SPEEDS = (10.0, 20.0, 30.0, 40.0, 50.0, 75.0, 100.0, 125.0, 150.0, 175.0, 200.0, 250.0, 300.0, 350.0, 400.0, 500.0)
+POOLS = ("gb200-nvl72", "gb300-nvl72", "vr-nvl72", "vr-nvl72+lpx")
+_MAX_Q = ("-max-q", "-maxq")
+
+
+@dataclass(frozen=True)
+class Pool:
+    """Hardware of one line of the figure.
+
+    Attributes:
+        label: how it was asked for.
+        sku: GPU hardware.
+        lpx: LPX hardware beside it, or None.
+        throughput: factor on throughput of a power mode, 1 at full power.
+    """
+
+    label: str
+    sku: Sku
+    lpx: Sku | None
+    throughput: float = 1.0
+
+    @classmethod
+    def named(cls, name: str, catalogue: Catalogue) -> Pool:
+        """``vr-nvl72``, ``vr-nvl72+lpx`` or ``vr-nvl72-max-q``; aliases of the catalogue are understood.
+
+        Raises:
+            InputError: unknown hardware, something that holds no GPUs, or a power mode without figures.
+        """
+        first, _, second = name.strip().lower().partition("+")
+        slow = next((suffix for suffix in _MAX_Q if first.endswith(suffix)), "")
+        sku = catalogue.sku(first.removesuffix(slow))
+        lpx = catalogue.sku(second) if second else None
+        if sku.kind != "gpu" or (lpx is not None and lpx.kind != "lpx"):
+            expected = "GPU hardware, with `+lpx` behind it for the pair."
+            raise InputError([Fault("", 0, "pools", name, expected)])
+        if not slow:
+            return cls(name, sku, lpx)
+        power = float(catalogue.fact(sku.name, "power_maxq_kw").value)
+        return cls(
+            name, replace(sku, power_kw=power), lpx, float(catalogue.fact(sku.name, "maxq_throughput_factor").value)
+        )
+
+
+@dataclass(frozen=True)
+class Load:
+    """What is served: an LLM in given formats at given lengths.
+
+    Attributes:
+        card: the LLM.
+        weight_precision: format of the weights; ``native`` is the released one, ``best`` NVFP4 where the GPU has
+        FP4 units
+            and the card is released wider.
+        kv_format: format of the caches.
+        input_tokens: prompt.
+        output_tokens: answer.
+        reused_share: share of the prompt whose cache is there already.
+    """
+
+    card: Card
+    weight_precision: str
+    kv_format: str
+    input_tokens: float
+    output_tokens: float
+    reused_share: float = 0.0
+
+    def precision(self, sku: Sku) -> str:
+        """Weight precision on a pool."""
+        native = self.card.native_precision
+        if self.weight_precision != "best":
+            return self.weight_precision
+        return "nvfp4" if sku.fp4_flops_per_gpu and native in ("fp8", "bf16", "fp16") else native
+
+
+def curve(pool: Pool, load: Load, speeds: np.ndarray, vintage: str, pue: float, curves: Curves | None) -> pd.DataFrame:
+    """One line of the figure: the best point at each TPS/User that the pool reaches.
+
+    Args:
+        pool: hardware.
+        load: what is served.
+        speeds: TPS/User asked for, ascending.
+        vintage: software vintage.
+        pue: facility power over IT power.
+        curves: a user's table, or None.
+    """
+    precision = load.precision(pool.sku)
+    context = load.input_tokens + load.output_tokens / 2
+    points = decode_points(
+        pool.sku,
+        load.card,
+        weight_precision=precision,
+        kv_format=load.kv_format,
+        context_mean=np.full(len(speeds), context),
+        context_upper=np.full(len(speeds), load.input_tokens + load.output_tokens),
+        tps_user=speeds,
+        vintage=vintage,
+        lpx=pool.lpx,
+        curves=curves,
+    ).drop_duplicates("element")
+    kept = load.reused_share * load.input_tokens
+    prefill_s = prefill_gpu_seconds(
+        pool.sku,
+        load.card,
+        weight_precision=precision,
+        kv_format=load.kv_format,
+        new_tokens=np.array([load.input_tokens - kept]),
+        prefix_tokens=np.array([kept]),
+        vintage=vintage,
+    )[0]
+    decode = points["tokens_per_s_per_gpu"].to_numpy(dtype=float)
+    rate = over_all_gpus(decode, prefill_s / load.output_tokens) * pool.throughput
+    lpx_s = points["lpx_rack_s_per_token"].to_numpy(dtype=float)
+    kw = unit_kw(pool.sku, pue) / pool.sku.gpus / rate
+    usd_per_s = usd_per_unit_hour(pool.sku, pue) / pool.sku.gpus / 3600.0 / rate
+    if pool.lpx is not None:
+        kw = kw + lpx_s * unit_kw(pool.lpx, pue)
+        usd_per_s = usd_per_s + lpx_s * usd_per_unit_hour(pool.lpx, pue) / 3600.0
+    return pd.DataFrame(
+        {
+            "pool": pool.label,
+            "tps_user": speeds[points["element"]],
+            "tokens_per_s_per_gpu": rate,
+            "tokens_per_s_per_mw": 1000.0 / kw,
+            "decode_tokens_per_s_per_gpu": decode * pool.throughput,
+            "usd_per_million_output_tokens": usd_per_s * 1e6,
+            "streams_per_gpu": points["streams_per_gpu"].to_numpy(),
+            "gpus_per_replica": points["gpus_per_replica"].to_numpy(dtype=int),
+            "parallelism": points["parallelism"].to_numpy(),
+            "binding": points["binding"].to_numpy(),
+            "weight_precision": precision,
+            "evidence": points["evidence"].to_numpy(),
+            "source": points["source"].to_numpy(),
+            "source_date": points["source_date"].to_numpy(),
+            "low": points["low"].to_numpy(),
+            "high": points["high"].to_numpy(),
+        }
+    )
+
+
+def unit_kw(sku: Sku, pue: float) -> float:
+    """Facility kW of one unit with what it drags along."""
+    return (sku.power_kw + sku.attach_kw) * pue
+
+
+def usd_per_unit_hour(sku: Sku, pue: float) -> float:
+    """USD for one hour of one unit at full use: capital straight-line over its life, support and electricity."""
+    capital = (sku.price_usd + sku.attach_usd + sku.install_usd) / (sku.life_years * HOURS_PER_YEAR)
+    support = sku.price_usd * sku.support_per_year / HOURS_PER_YEAR
+    return (
+        capital + support + unit_kw(sku, pue) * float(Catalogue.read().premise("site", "electricity_usd_per_kwh").value)
+    )
+
+
+def figure(
+    pools: list[str], load: Load, *, vintage: str, speeds: tuple[float, ...] = SPEEDS, curves: Curves | None = None
+) -> pd.DataFrame:
+    """All lines of the figure, one row per pool and TPS/User reached.
+
+    Raises:
+        InputError: unknown pools, formats or vintage.
+    """
+    catalogue = Catalogue.read()
+    pue = float(catalogue.premise("site", "pue_liquid_hall").value)
+    asked = np.sort(np.array(speeds, dtype=float))
+    lines = [curve(Pool.named(name, catalogue), load, asked, vintage, pue, curves) for name in pools]
+    return pd.concat(lines, ignore_index=True)
+
+
+def measured_points(pools: list[str], load: Load, curves: Curves | None = None) -> list[dict[str, Any]]:
+    """Packaged and user's measured points of the pools on this card, as dots over the figure."""
+    from procure.performance.measured import packaged_curves
+
+    catalogue, dots = Catalogue.read(), []
+    pue = float(catalogue.premise("site", "pue_liquid_hall").value)
+    for name in pools:
+        pool = Pool.named(name, catalogue)
+        for known in (packaged_curves(), curves):
+            if known is None or pool.lpx is not None or pool.throughput != 1.0:
+                continue
+            rows = known.of(pool.sku.name, load.card.name, load.precision(pool.sku), known.vintage)
+            for row in rows[rows["all_gpus"] == 1].to_dict("records"):
+                kw = unit_kw(pool.sku, pue) / pool.sku.gpus / row["tokens_per_s_per_gpu"]
+                dots.append(
+                    {
+                        "pool": name,
+                        "tps_user": row["tps_user"],
+                        "tokens_per_s_per_mw": 1000.0 / kw,
+                        "isl": row["isl"],
+                        "osl": row["osl"],
+                        "date": row["date"],
+                        "source": row["source"],
+                    }
+                )
+    return dots
