@@ -226,9 +226,9 @@ def _dress(panel: Axes, timeline: Timeline, title: str, unit: str, last: str = "
     labels[-1] = last or labels[-1]
     panel.set_xticks(places, [labels[i] for i in places], fontsize=7)
     panel.tick_params(axis="x", length=0)
-    for i, quarter in enumerate(quarters):
-        if quarter in timeline.later:
-            panel.axvspan(i - 0.5, i + 0.5, color=SHADE, zorder=-1, linewidth=0)
+    later = [i for i, quarter in enumerate(quarters) if quarter in timeline.later]
+    if later:
+        panel.axvspan(later[0] - 0.5, later[-1] + 0.5, color=SHADE, zorder=-1, linewidth=0)
 
 
 def _later_patch() -> Patch:

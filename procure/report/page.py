@@ -57,10 +57,13 @@ def render(plan: Plan) -> str:
         facts=facts(plan),
         orders=orders(plan),
         foreseen=foreseen(plan),
+        expansions=words.expansion_sentences(plan, "planned"),
+        later_expansions=words.expansion_sentences(plan, "lookahead"),
         charts=drawn(plan),
         binding=outside,
         inner=inside,
-        causes=words.causes(plan),
+        causes=words.causes(plan, "planned"),
+        later_causes=words.causes(plan, "lookahead"),
         costs=costs(plan),
         premises=premises(plan),
         kinds=kinds(plan),
@@ -84,19 +87,19 @@ def facts(plan: Plan) -> list[tuple[str, str]]:
     """The few figures that a reader wants first."""
     planned = words.planned_quarters(plan)
     later = sorted(Timeline.of(plan).later)
-    cash = plan.tables["cash"]
-    paid = cash[(cash["line"].isin(("hardware", "attach", "installation"))) & (cash["span"] == "planned")][
-        "cash_usd"
-    ].sum()
+    cash, npv = plan.tables["cash"], plan.tables["costs"].groupby("span")["npv_usd"].sum()
+    capital = cash["line"].isin(("hardware", "attach", "installation", "expansions"))
+    paid = float(cash[capital & (cash["span"] == "planned")]["cash_usd"].sum())
     found = [
-        ("Net present cost", words.usd(plan.objective_usd)),
-        ("Paid for orders in planned quarters", words.usd(float(paid))),
+        ("Net present cost, planned quarters", words.usd(float(npv.get("planned", 0.0)))),
+        ("with look-ahead and residual values", words.usd(plan.objective_usd)),
+        ("Paid for orders in planned quarters", words.usd(paid)),
         ("Planned requests not served, by priority", words.share(words.short_share(plan))),
         ("Planned", words.quarter_ranges(planned)),
         ("Look-ahead", words.quarter_ranges(later) or "none"),
     ]
     if plan.summary.get("gap") is not None:
-        found.insert(1, ("Proven within", f"{plan.summary['gap']:.2%}"))
+        found.insert(2, ("Proven within", f"{plan.summary['gap']:.2%}"))
     return found
 
 

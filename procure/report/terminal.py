@@ -29,15 +29,16 @@ def print_plan(plan: Plan, console: Console) -> None:
         console.print(table)
     else:
         console.print("Order nothing in the planned quarters.")
+    for sentence in words.expansion_sentences(plan, "planned"):
+        console.print(f"[bold]build[/bold]  {escape(sentence)}", highlight=False)
     outside, inside = words.binding_sentences(plan)
     for sentence in outside:
         console.print(f"[bold]full[/bold]   {escape(sentence)}", highlight=False)
     if inside:
         console.print(f"[bold]full[/bold]   of what was bought: {words.count_of(len(inside), 'limit')} (see the page)")
-    for workload, quarters, lost, cause in words.causes(plan):
-        why = f" ({cause})" if cause else ""
-        text = f"{workload}: {words.share(lost)} of the peak requests in {quarters}{why}"
-        console.print(f"[bold]short[/bold]  {escape(text)}", highlight=False)
+    for span, label in (("planned", "short"), ("lookahead", "later")):
+        for sentence in words.causes(plan, span):
+            console.print(f"[bold]{label}[/bold]  {escape(sentence)}", highlight=False)
     for check in plan.tables["checks"].itertuples():
         if not words.holds(check.holds):
             console.print(f"[bold red]fails[/bold red]  {escape(f'{check.check}: {check.detail}')}", highlight=False)

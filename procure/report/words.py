@@ -75,12 +75,16 @@ def status_sentence(plan: Plan) -> str:
     within = f"within {gap:.2%} of the least possible" if gap is not None else "not bounded"
     match plan.status:
         case Status.OPTIMAL:
-            return f"Every SLA is met; the cost is {within}."
+            return f"Every SLA of the planned quarters is met; the cost is {within}."
         case Status.SHORT:
             return f"The cost is {within}, but {share(short_share(plan))} of the planned requests cannot be served."
         case Status.LIMIT:
             short = short_share(plan)
-            served = "every SLA is met" if short == 0 else f"{share(short)} of the planned requests are not served"
+            served = (
+                "every SLA of the planned quarters is met"
+                if short == 0
+                else f"{share(short)} of the planned requests are not served"
+            )
             return f"Stopped by a limit before the proof was complete: {served}, the cost is {within}."
     return "DO NOT USE: the plan does not pass its own verification; see the checks."
 
@@ -141,14 +145,17 @@ def figure(number: float) -> str:
     return f"{number:,.6g}"
 
 
-def causes(plan: Plan) -> list[tuple[str, str, float, str]]:
-    """What is not served: workload, quarters, mean share of its requests, cause."""
+def causes(plan: Plan, span: str) -> list[str]:
+    """What is not served in the quarters of a span: workload, mean share of its requests, quarters, cause."""
     sla = plan.tables["sla"]
-    short = sla[sla["short_share"] > 0]
-    return [
-        (str(workload), quarter_ranges(rows["quarter"]), float(rows["short_share"].mean()), str(cause))
-        for (workload, cause), rows in short.groupby(["workload", "cause"], dropna=False)
-    ]
+    planned = sla["quarter"].isin(planned_quarters(plan))
+    short = sla[(sla["short_share"] > 0) & (planned if span == "planned" else ~planned)]
+    sentences = []
+    for (workload, cause), rows in short.groupby(["workload", "cause"], dropna=False):
+        lost = float((rows["short_share"] * rows["requests_per_s"]).sum() / rows["requests_per_s"].sum())
+        why = f" ({cause})" if str(cause) else ""
+        sentences.append(f"{workload}: {share(lost)} of the peak requests in {quarter_ranges(rows['quarter'])}{why}.")
+    return sentences
 
 
 def evidence_lines(summary: dict[str, Any]) -> list[tuple[str, str, float]]:
@@ -161,10 +168,11 @@ def evidence_lines(summary: dict[str, Any]) -> list[tuple[str, str, float]]:
     ]
 
 
-def order_lines(plan: Plan) -> list[str]:
-    """What to order when: one line for each quarter, site and SKU of the planned quarters."""
-    columns = ["quarter", "count", "sku", "site", "delivery_quarter"]
+def expansion_sentences(plan: Plan, span: str) -> list[str]:
+    """What to build at the sites in the quarters of a span: when, where, how many, for how much."""
+    table = plan.tables["expansions"]
+    columns = ["quarter", "site", "expansion", "count", "capex_usd"]
     return [
-        f"{quarter}: order {int(count):,} {sku} for {site}, delivered {delivery}"
-        for quarter, count, sku, site, delivery in plan.purchases[columns].itertuples(index=False)
+        f"{quarter}: order {count:,.0f} of expansion {name} at {site} ({usd(float(capex))})"
+        for quarter, site, name, count, capex in table.loc[table["span"] == span, columns].itertuples(index=False)
     ]

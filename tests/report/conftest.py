@@ -19,13 +19,14 @@ QUARTERS = [str(Quarter("2027Q1") + i) for i in range(14)]
 PLANNED = 8
 END = len(QUARTERS)  # position of the quarter after the last, where residual values stand
 RATE = 0.1
-PRICES = {"vr-nvl72": (7e6, 924e3, 60e3), "lpx": (5e6, 2e5, 3e4), "cmx-rack": (4e5, 1e5, 1e4)}
+PRICES = {"vr-nvl72": (7e6, 924e3, 60e3), "lpx": (5e6, 2e5, 3e4), "cmx-rack": (0.0, 5e5, 1e4)}
 EXISTING = {("dfw", "gb200-nvl72"): 12, ("osl", "gb200-nvl72"): 6}
 LEAD = 3
 ORDERS = [  # order quarter, site, SKU, units
     (0, "dfw", "vr-nvl72", 4), (2, "osl", "vr-nvl72", 3), (2, "dfw", "cmx-rack", 1), (4, "dfw", "vr-nvl72", 5),
     (5, "osl", "lpx", 4), (9, "dfw", "vr-nvl72", 2),
 ]  # fmt: skip
+EXPANSION = (2, "dfw", "east wing", 2, 3e6)  # order quarter, site, name, count, USD each
 SHARE_AT_ORDER = {"vr-nvl72": 0.2, "lpx": 0.3, "cmx-rack": 0.2}
 POWER_KW = {"vr-nvl72": 242.0, "lpx": 160.0, "cmx-rack": 25.0, "gb200-nvl72": 139.0}
 
@@ -76,6 +77,7 @@ def make_plan(rename: Callable[[str], str] = lambda name: name, price_factor: fl
             cash.append((t + LEAD, line, site, sku, n * (1 - m) * usd))
         cash.append((t + LEAD, "installation", site, sku, n * install))
         cash.append((END, "residual value", site, sku, -0.3 * n * price))
+    cash.append((EXPANSION[0], "expansions", *EXPANSION[1:3], EXPANSION[3] * EXPANSION[4]))
     cash.append((1, "firm orders", "dfw", "vr-nvl72", 2 * 5e6))
     for (site, sku, origin, vintage), rows in _units().items():
         for t, row in enumerate(rows):
@@ -93,6 +95,9 @@ def make_plan(rename: Callable[[str], str] = lambda name: name, price_factor: fl
         "purchases": frame("purchases", purchases),
         "fleet": frame("fleet", fleet),
         "cash": frame("cash", cash_rows),
+        "expansions": frame(
+            "expansions", [(QUARTERS[EXPANSION[0]], *EXPANSION[1:4], "planned", EXPANSION[3] * EXPANSION[4])]
+        ),
     }
     costs = made["cash"].groupby(["line", "span"], as_index=False)["npv_usd"].sum()
     made["costs"] = costs[["line", "span", "npv_usd"]]
@@ -114,7 +119,7 @@ def make_plan(rename: Callable[[str], str] = lambda name: name, price_factor: fl
     for name in TABLES:
         made.setdefault(name, frame(name, []))
     for table in made.values():
-        for column in set(table.columns) & {"site", "sku", "workload", "deployment", "item"}:
+        for column in set(table.columns) & {"site", "sku", "workload", "deployment", "item", "expansion"}:
             table[column] = [rename(str(v)) for v in table[column]]
     objective = float(made["costs"]["npv_usd"].sum())
     facts = {"case": rename("by-hand"), "status": "optimal", "objective_usd": objective, "bound_usd": objective * 0.997,

@@ -110,6 +110,14 @@ def test_a_plan_without_orders_or_caches_has_a_page(plan: Plan) -> None:
     assert "KV caches by tier" not in text
 
 
+def test_expansions_are_recommended_too(plan: Plan, page: str) -> None:
+    assert "2027Q3: order 2 of expansion east wing at dfw (6.0 M USD)" in page
+    console = Console(width=160)
+    with console.capture() as captured:
+        print_plan(plan, console)
+    assert "expansion east wing" in captured.get()
+
+
 def test_binding_limits_are_named_with_place_time_and_amount(plan: Plan) -> None:
     assert binding_sentences(plan) == (["power at osl facility: full in 2029Q1 to 2030Q2 (2,000 kW)."], [])
 
@@ -122,7 +130,11 @@ def test_shortfall_is_told_with_its_cause(build_plan: Callable[..., Plan]) -> No
 
 @pytest.mark.parametrize(
     ("status", "words"),
-    [("optimal", "Every SLA is met"), ("limit_with_plan", "Stopped by a limit"), ("verification_failed", "DO NOT USE")],
+    [
+        ("optimal", "Every SLA of the planned quarters is met"),
+        ("limit_with_plan", "Stopped by a limit"),
+        ("verification_failed", "DO NOT USE"),
+    ],
 )
 def test_each_status_reads_differently(build_plan: Callable[..., Plan], status: str, words: str) -> None:
     assert status_sentence(build_plan(status=status)).startswith(words)
@@ -136,8 +148,7 @@ def test_an_unbounded_plan_is_not_called_within_a_gap(build_plan: Callable[..., 
 
 def test_terminal_names_orders_and_ends_with_status_and_cost(build_plan: Callable[..., Plan]) -> None:
     plan = build_plan(rename=lambda name: "[red]" + name)
-    console = Console(width=160, record=True, quiet=True, force_terminal=False)
-    console.quiet = False
+    console = Console(width=160)
     with console.capture() as captured:
         print_plan(plan, console)
     text = captured.get()

@@ -85,6 +85,9 @@ def test_numbers_that_follow_from_others_are_formulas(book: Path) -> None:
         assert any(key[0] == sheet and key[1].startswith(column) for key in live), text
     total = labelled(book, "Money", A="Total")
     assert all(("Money", cell.coordinate) in live for cell in total[6:])
+    built = labelled(book, "Money", A="planned", B="expansions", C="dfw", D="east wing")[8:16]
+    assert [cell.value for cell in built] == [0, 0, 6e6, 0, 0, 0, 0, 0]
+    assert all(("Money", cell.coordinate) in live for cell in built)
     pasted = labelled(book, "Money", A="planned", B="hardware", C="dfw", D="vr-nvl72")[6:]
     assert all(("Money", cell.coordinate) in live for cell in pasted[2:10])
 

@@ -12,10 +12,10 @@ from procure.errors import Fault, InputError
 from procure.plan import Plan
 from procure.report.cells import Cell, Expr, sumproduct, total
 from procure.report.layout import Row, Timeline, TimeSheet, over_time
+from procure.report.sheets.expansions import EXPANSION_LINE
 from procure.report.sheets.premises import RATE
 from procure.report.sheets.purchases import ORDER_LINES, Purchases
-
-SPANS = {"planned": "Planned quarters", "lookahead": "Look-ahead quarters"}
+from procure.report.styles import SPANS
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ def money_sheet(plan: Plan, purchases: Purchases, rate: Cell) -> Money:
     # The detail is filled first, below the room that the summary needs.
     book.row += sum(max(len(found), 1) + 1 for found in members.values()) + 1
     book.heading("Detail by line, site and SKU",
-                 "Payments for orders are read from Purchases; the other lines are solver output.")  # fmt: skip
+                 "Orders and expansions are read from Purchases; the other lines are solver output.")  # fmt: skip
     book.header(["Span", "Line", "Site", "SKU", "Unit", "", "Cash, all quarters", "NPV"])
     detail_top = book.row
     place = {group: _detail(book, cash, group, purchases, factors, head) for group in groups}
@@ -133,7 +133,7 @@ def _detail(
     first = book.row
     mine = cash[(cash["span"] == span) & (cash["line"] == line)]
     for (site, sku), amounts in over_time(mine, ["site", "sku"], "cash_usd", book.timeline).items():
-        if line in ORDER_LINES:
+        if line in ORDER_LINES or line == EXPANSION_LINE:
             _payments(book, [span, line, site, sku], purchases, factors, head)
         else:
             _detail_row(book, [span, line, site, sku], "solver:usd", amounts, factors)
@@ -141,13 +141,15 @@ def _detail(
 
 
 def _payments(book: TimeSheet, labels: list[str], purchases: Purchases, factors: Row, head: list[Cell]) -> None:
-    """What is paid for orders of one SKU at one site on one line, in the quarters of the row's span."""
+    """What is paid for one SKU or expansion at one site on one line, in the quarters of the row's span."""
     at_site, at_sku = book.sheet.at(book.row, 2), book.sheet.at(book.row, 3)
     span, line, *_ = labels
 
     def payment(i: int) -> Any:
         if (head[i].content in book.timeline.later) != (span == "lookahead"):
             return 0.0
+        if line == EXPANSION_LINE:
+            return purchases.expansions.paid(at_site, at_sku, head[i].in_row)
         return purchases.paid(line, at_site, at_sku, head[i].in_row)
 
     _detail_row(book, labels, "calc:usd", payment, factors)

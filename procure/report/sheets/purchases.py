@@ -9,6 +9,7 @@ import pandas as pd
 from procure.plan import Plan
 from procure.report.cells import Block, Call, Cell, Expr, exact, sumproduct, total
 from procure.report.layout import Row, Timeline, TimeSheet
+from procure.report.sheets.expansions import Expansions, expansions_block
 
 ORDER_LINES = {"hardware": 2, "attach": 3, "installation": 4}
 """Cash lines of what the plan orders, with the column of their unit price."""
@@ -29,6 +30,7 @@ class Purchases:
     last: int
     price_top: int
     total: Row
+    expansions: Expansions
 
     def _column(self, column: int) -> Block:
         return self.book.sheet.block(self.first, column, self.last, column)
@@ -102,8 +104,9 @@ def purchases_sheet(plan: Plan, timeline: Timeline) -> Purchases:
         "sum:usd", lambda i: planned.cells[i] + later.cells[i], label_styles={5: "sum:count", 7: "sum:usd"},
     )  # fmt: skip
     book.row = end
+    expansions = expansions_block(book, plan)
     keys = set(zip(table["site"].astype(str), table["sku"].astype(str), strict=True))
-    made = Purchases(book, keys, capex, top, last, price_top, grand)
+    made = Purchases(book, keys, capex, top, last, price_top, grand, expansions)
     _counts(made)
     return made
 
@@ -135,16 +138,16 @@ def order_shares(plan: Plan) -> dict[str, float]:
     """The share of price and attach that is due at order, by SKU, as the plan's cash tells.
 
     In the quarter of an SKU's first order nothing of it can have been delivered before, so what is paid for hardware
-    then, over the price of what is ordered then, is the share; 1 where an order is delivered in its own quarter.
+    and attach then, over the cost of what is ordered then, is the share; 1 where an order is delivered in its quarter.
     """
     cash = plan.tables["cash"]
-    hardware = cash[cash["line"] == "hardware"].groupby(["sku", "quarter"])["cash_usd"].sum()
+    paid = cash[cash["line"].isin(("hardware", "attach"))].groupby(["sku", "quarter"])["cash_usd"].sum()
     shares = {}
     for sku, orders in plan.tables["purchases"].groupby("sku"):
         first = orders[orders["quarter"] == orders["quarter"].min()]
-        paid = float(hardware.get((sku, first["quarter"].iloc[0]), 0.0))
-        price = float((first["count"] * first["unit_price_usd"]).sum())
-        shares[str(sku)] = paid / price if price else 0.0
+        cost = float((first["count"] * (first["unit_price_usd"] + first["unit_attach_usd"])).sum())
+        due = float(paid.get((sku, first["quarter"].iloc[0]), 0.0))
+        shares[str(sku)] = due / cost if cost else 0.0
     return shares
 
 

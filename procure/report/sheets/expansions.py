@@ -1,0 +1,71 @@
+"""Expansions of sites, a block of the Purchases sheet: what to build, when, and what it costs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from procure.plan import Plan
+from procure.report.cells import Block, Call, Expr, exact, sumproduct, total
+from procure.report.layout import TimeSheet
+from procure.report.styles import SPANS
+
+EXPANSION_LINE = "expansions"
+"""Cash line of expansions; paid when ordered."""
+
+
+@dataclass(frozen=True)
+class Expansions:
+    """The block's rows on the Purchases sheet."""
+
+    book: TimeSheet
+    first: int
+    last: int
+
+    def _column(self, column: int) -> Block:
+        return self.book.sheet.block(self.first, column, self.last, column)
+
+    def paid(self, site: Expr, name: Expr, quarter: Expr) -> Call:
+        """USD paid in a quarter for an expansion of a site."""
+        where = exact(self._column(2), site) * exact(self._column(3), name) * exact(self._column(1), quarter)
+        return sumproduct(where * self._column(7))
+
+
+def expansions_block(book: TimeSheet, plan: Plan) -> Expansions:
+    """Add the block: count x unit cost = capex, paid in the quarter of the order."""
+    book.heading(
+        "Expansions of sites", "Counts are solver output; capex = count x unit cost, paid in the order quarter."
+    )
+    titles = ("No.", "Order quarter", "Site", "Expansion", "Span", "Count", "Unit cost, USD", "Capex, USD")
+    head = book.header(titles)
+    first = book.row
+    table = plan.tables["expansions"].sort_values(["quarter", "site", "expansion"])
+    columns = ["quarter", "site", "expansion", "span", "count", "capex_usd"]
+    for number, row in enumerate(table[columns].itertuples(index=False, name=None), 1):
+        _expansion(book, number, *row)
+    if book.row == first:
+        book.line(["none"], "calc:usd", [None] * len(head))
+    last = book.row - 1
+    sums = {column: total(book.sheet.block(first, column, last, column)) for column in (5, 7)}
+    book.line(
+        ["All expansions", None, None, None, None, sums[5], None, sums[7]],
+        "sum:usd",
+        book.sums_of(first, last),
+        label_styles={5: "sum:count", 7: "sum:usd"},
+    )
+    return Expansions(book, first, last)
+
+
+def _expansion(
+    book: TimeSheet, number: int, quarter: str, site: str, name: str, span: str, count: float, capex_usd: float
+) -> None:
+    at = book.sheet.at
+    row = book.row
+    ordered = at(row, 1), at(row, 7)
+    quarters = book.timeline.quarters
+    head = [at(row - number, 8 + i, row_fixed=True, column_fixed=False) for i in range(len(quarters))]
+    book.line(
+        [number, quarter, str(site), str(name), SPANS[span], float(count), capex_usd / count, at(row, 5) * at(row, 6)],
+        "calc:usd",
+        lambda i: exact(ordered[0], head[i]) * ordered[1],
+        label_styles={0: "number:count", 5: "solver:count", 6: "input:usd", 7: "calc:usd"},
+    )
