@@ -209,7 +209,7 @@ def _layout(settings: dict[str, int], replica: float, streams: float) -> dict[st
 
 
 def weight_precision(name: str, card: Card) -> str:
-    """Weight format meant by a points file: ``fp4`` is the released 4-bit float format, or NVFP4 where there is none."""
+    """Weight format meant by a points file: ``fp4`` is the released 4-bit float format, else NVFP4."""
     if name == "fp4":
         native = card.known("native_precision") or ""
         return native if native.startswith(("mxfp4", "nvfp4")) else "nvfp4"

@@ -1,0 +1,59 @@
+"""The figure as a picture: throughput per MW against TPS/User with bands, measured points on top, cost beside it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from textwrap import fill
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from procure.performance.figure import Load
+
+
+def draw(lines: pd.DataFrame, dots: list[dict[str, Any]], load: Load, vintage: str, path: Path) -> None:
+    """Write the picture; the ending of ``path`` names its format.
+
+    Args:
+        lines: rows of :func:`procure.performance.figure.figure`.
+        dots: measured points.
+        load: what is served.
+        vintage: software vintage.
+        path: where to write.
+    """
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    picture = Figure(figsize=(12.0, 5.6), layout="constrained")
+    FigureCanvasAgg(picture)
+    left, right = picture.subplots(1, 2)
+    for position, (name, line) in enumerate(lines.groupby("pool", sort=False)):
+        colour, style = f"C{position}", "--" if (line["evidence"] == "vendor claim").all() else "-"
+        speed, rate = line["tps_user"], line["tokens_per_s_per_mw"] / 1000
+        left.plot(speed, rate, style, color=colour, label=str(name))
+        left.fill_between(speed, (rate * line["low"]).clip(lower=0.1), rate * line["high"], color=colour, alpha=0.12)
+        right.plot(speed, line["usd_per_million_output_tokens"], style, color=colour, label=str(name))
+        mine = [dot for dot in dots if dot["pool"] == name]
+        left.scatter(
+            [dot["tps_user"] for dot in mine],
+            [dot["tokens_per_s_per_mw"] / 1000 for dot in mine],
+            color=colour,
+            edgecolor="black",
+            zorder=3,
+            s=28,
+        )
+    left.set(yscale="log", xlabel="TPS/User", ylabel="thousand output tokens/s per MW", ylim=(1, None))
+    right.set(yscale="log", xlabel="TPS/User", ylabel="USD per million output tokens")
+    left.set_title("Dots: measured (8k/1k). Dashed: vendor claim. Bands: low to high", fontsize=9)
+    right.set_title("Straight-line over life at full use", fontsize=9)
+    for axes in (left, right):
+        axes.grid(True, which="both", alpha=0.25)
+        axes.legend(fontsize=8)
+    picture.suptitle(
+        f"{load.card.name}, {load.input_tokens:,.0f} in / {load.output_tokens:,.0f} out, software {vintage}",
+        fontsize=11,
+    )
+    sources = "; ".join(dict.fromkeys(part for text in lines["source"] for part in str(text).split("; ")))
+    picture.text(0.01, -0.02, fill(f"Sources: {sources}.", 220), fontsize=6, va="top")
+    picture.savefig(path, dpi=150, bbox_inches="tight")
