@@ -56,7 +56,9 @@ def model_type(config: Config) -> str:
     """The model type of the text part; where a trimmed config lacks it, what its ``architectures`` entry stands for."""
     named = config.get("model_type")
     if named is None:
-        named = next((_BY_CLASS[name] for name in config.get("architectures", default=()) if name in _BY_CLASS), "")
+        named = next(
+            (_BY_CLASS[name] for name in map(str, config.items("architectures") or ()) if name in _BY_CLASS), ""
+        )
     return str(named)
 
 
@@ -137,7 +139,7 @@ def _latent(config: Config) -> Latent:
 
 def build_block_sparse(config: Config) -> Attention:
     """MiniMax-M3: fields at the top level, or under their older names in ``sparse_attention_config``."""
-    nested = config.get("sparse_attention_config")
+    nested = config.block("sparse_attention_config")
     config.used.update(
         ("index_local_blocks", "index_n_heads", "index_head_dim", "index_block_size", "index_topk_blocks")
     )
@@ -161,7 +163,7 @@ def build_block_sparse(config: Config) -> Attention:
 
 def build_window(config: Config) -> Attention:
     """A layer that keeps a window; its heads may differ from those of full layers."""
-    other = config.get("attention_other_setting")
+    other = config.block("attention_other_setting")
     window = config.need("sliding_window")
     if other is not None:  # Step-3.5: window layers have their own head counts
         inner = Config(other, f"{config.file}: attention_other_setting")
@@ -187,7 +189,7 @@ def build_chunked(config: Config) -> Attention:
 
 def _state_dtype(config: Config) -> str | None:
     dtype = config.get("mamba_ssm_cache_dtype", "mamba_ssm_dtype")
-    if dtype is not None and dtype not in ("float32", "bfloat16", "float16"):
+    if dtype is not None and str(dtype) not in ("float32", "bfloat16", "float16"):
         config.fault("mamba_ssm_dtype", dtype, "float32, bfloat16 or float16 is allowed.")
         return None
     return dtype
@@ -199,7 +201,7 @@ def build_linear(config: Config) -> Attention:
         config.used.update(("short_conv_kernel_size", "linear_attn_config", "linear_lower_bound"))
         heads, dim = config.need("linear_num_heads"), config.need("linear_head_dim")
         return KimiDelta(heads, dim, config.need("linear_conv_kernel_dim"))
-    nested = config.get("linear_attn_config")
+    nested = config.block("linear_attn_config")
     if nested is not None:
         inner = Config(nested, f"{config.file}: linear_attn_config")
         layer = KimiDelta(inner.need("num_heads"), inner.need("head_dim"), inner.need("short_conv_kernel_size"))

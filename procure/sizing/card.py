@@ -247,6 +247,7 @@ class Card:
             self.cached_layers, formats.kv_format(kv_format), formats.convention(convention), "growing"
         )
         _check(cached_tokens)
+        cached_tokens = np.minimum(cached_tokens, tokens)
         saved = sum((count.at(cached_tokens) * size for count, size in linear), 0)
         return _plain(np.maximum(whole - saved, 0)) if np.any(cached_tokens) else whole
 

@@ -82,11 +82,27 @@ def read_card(content: Mapping[str, Any], file: str, name: str, folder: Path | N
     Raises:
         InputError: naming every field that is wrong, missing or not understood.
     """
-    if "attention" in content and not isinstance(content["attention"], str) and "config" not in content:
+    _check_shape(content, file)
+    if isinstance(content.get("attention"), list) and "config" not in content:
         return _archetype_card(content, file, name)
     if "base" in content:
         return _changed_card(content, file, name, folder or Path())
     return _config_card(content if "config" in content else {"config": content}, file, name)
+
+
+def _check_shape(content: Mapping[str, Any], file: str) -> None:
+    """Groups of a card file are groups, and an archetype's attention is a list of them."""
+    faults = []
+    for key in ("config", "supplement", "published", "feed_forward"):
+        if key in content and not isinstance(content[key], Mapping):
+            faults.append(Fault(file, 0, key, str(content[key]), "A group of fields is allowed."))
+    blocks = content.get("attention")
+    if isinstance(blocks, int | list) and not (
+        isinstance(blocks, list) and all(isinstance(b, Mapping) for b in blocks)
+    ):
+        faults.append(Fault(file, 0, "attention", str(blocks), "A list of [[attention]] blocks is allowed."))
+    if faults:
+        raise InputError(faults)
 
 
 def _config_card(card: Mapping[str, Any], file: str, name: str, changed: frozenset[str] = frozenset()) -> Card:
@@ -202,7 +218,7 @@ def native_precision(config: Config) -> str | None:
 
     A quantisation that is not known is a fault: weights would be sized wrongly.
     """
-    block = config.get("quantization_config", "compression_config")
+    block = config.block("quantization_config", "compression_config")
     if block is None:
         dtype = config.get("torch_dtype", "dtype")
         return {"bfloat16": "bf16", "float16": "fp16", "float32": "bf16"}.get(str(dtype))
@@ -238,5 +254,6 @@ def _compressed_tensors(config: Config, block: Mapping[str, Any]) -> str | None:
     return None
 
 
-def _first(groups: Mapping[str, Any] | None) -> Mapping[str, Any]:
-    return next(iter(groups.values())) if groups else {}
+def _first(groups: Any) -> Mapping[str, Any]:
+    first: Any = next(iter(groups.values()), {}) if isinstance(groups, Mapping) else {}
+    return first if isinstance(first, Mapping) else {}

@@ -10,6 +10,9 @@ from procure.errors import Fault, InputError, nearest
 
 _NESTED = ("text_config", "llm_config", "language_config")
 
+_LARGEST = 2**31
+"""No dimension of an LLM comes near; larger ones are slips."""
+
 _TOUCHES_CACHE = re.compile(
     r"attn|attention|kv|window|index|ssm|mamba|linear|conv|sparse|compress|chunk|layer_type|layers_type|pattern|latent|"
     r"lora|sink(?!horn)|recurrent|delta|full_|global_|block_size|share_layer|memory|retention|rwkv|head"
@@ -91,10 +94,34 @@ class Config:
         value = self.get(*names)
         return None if value is None else self._positive(names[0], value)
 
+    def whole(self, *names: str, default: int = 0) -> int:
+        """A whole number, 0 or more; the default where none of the fields is given."""
+        value = self.get(*names)
+        if value is None or value is False or value == 0:
+            return default if value is None else 0
+        return self._positive(names[0], value)
+
+    def items(self, *names: str) -> list[Any] | None:
+        """A list, or None where none of the fields is given."""
+        value = self.get(*names)
+        if value is None or isinstance(value, list | tuple):
+            return None if value is None else list(value)
+        self.fault(names[0], value, "A list is allowed.")
+        return None
+
+    def block(self, *names: str) -> Mapping[str, Any] | None:
+        """A group of fields, or None where it is not given."""
+        value = self.get(*names)
+        if value is None or isinstance(value, Mapping):
+            return value
+        self.fault(names[0], value, "A group of fields is allowed.")
+        return None
+
     def _positive(self, name: str, value: Any) -> int:
         if isinstance(value, list) and value and all(item == value[0] for item in value):
             value = value[0]  # one entry per layer, all the same
-        if isinstance(value, bool) or not isinstance(value, int | float) or value != int(value) or value <= 0:
+        number = isinstance(value, int | float) and not isinstance(value, bool)
+        if not number or not 0 < value < _LARGEST or value != int(value):
             self.fault(name, value, "A positive whole number is allowed.")
             return 1
         return int(value)

@@ -113,7 +113,7 @@ def read_feed_forward(config: Config, attention: tuple[Attention | None, ...]) -
 
 def _per_layer_input(config: Config, hidden: int, layers: int) -> tuple[int, int]:
     """Projections and tables of per-layer input embeddings (Gemma 3n), 0 for other LLMs."""
-    width = int(config.get("hidden_size_per_layer_input", default=0))
+    width = config.whole("hidden_size_per_layer_input")
     if not width:
         return 0, 0
     rows = config.want("vocab_size_per_layer_input", "vocab_size") or 0
@@ -122,17 +122,17 @@ def _per_layer_input(config: Config, hidden: int, layers: int) -> tuple[int, int
 
 def _shared_width(config: Config, width: int) -> int:
     """Total width of the experts that every token passes."""
-    named = config.get(
+    named = (
         "shared_expert_intermediate_size",
         "moe_shared_expert_intermediate_size",
         "share_expert_dim",
         "shared_intermediate_size",
     )
-    if named is not None:
-        return int(named)
+    if config.get(*named) is not None:
+        return config.whole(*named)
     if model_type(config) == "llama4_text":
         return width
-    return width * int(config.get("n_shared_experts", "num_shared_experts", default=0))
+    return width * config.whole("n_shared_experts", "num_shared_experts")
 
 
 def _ffn_positions(config: Config, attention: tuple[Attention | None, ...]) -> set[int]:
@@ -146,28 +146,34 @@ def _ffn_positions(config: Config, attention: tuple[Attention | None, ...]) -> s
 
 def _moe_layers(config: Config, attention: tuple[Attention | None, ...]) -> set[int]:
     pattern = config.get("hybrid_override_pattern") or config.get("layers_block_type")
-    if pattern:
+    if isinstance(pattern, str | list):
         return {position for position, mark in enumerate(pattern) if mark in ("E", "moe")}
     everywhere = range(len(attention))
-    types = config.get("mlp_layer_types")
+    types = config.items("mlp_layer_types")
     if types is not None:
         return {layer for layer, name in enumerate(types) if name != "dense"}
     listed = config.get("moe_layers_enum")
     if listed is not None:
-        return {int(mark) for mark in (listed.split(",") if isinstance(listed, str) else listed)}
+        marks = [str(mark).strip() for mark in (listed.split(",") if isinstance(listed, str) else _list(listed))]
+        if not marks or not all(mark.isdigit() for mark in marks):
+            config.fault("moe_layers_enum", listed, "Layer numbers are allowed.")
+        return {int(mark) for mark in marks if mark.isdigit()} & set(everywhere)
     frequency = config.get("moe_layer_freq", default=1)
     if isinstance(frequency, list):
         return {layer for layer, mark in enumerate(frequency) if mark}
+    every = config.optional("moe_layer_freq") or 1
     if config.has("expert_layer_period"):
-        period, offset = config.need("expert_layer_period"), int(config.get("expert_layer_offset", default=0))
+        period, offset = config.need("expert_layer_period"), config.whole("expert_layer_offset")
         return {layer for layer in everywhere if layer % period == offset}
-    step = config.get("decoder_sparse_step", "interleave_moe_layer_step", default=1)
-    dense = set(config.get("mlp_only_layers", default=[])) | set(
-        range(int(config.get("first_k_dense_replace", default=0)))
-    )
-    return {
-        layer for layer in everywhere if (layer + 1) % step == 0 and layer not in dense and layer % int(frequency) == 0
-    }
+    step = config.optional("decoder_sparse_step", "interleave_moe_layer_step") or 1
+    dense = set(map(str, config.items("mlp_only_layers") or ()))
+    first = min(config.whole("first_k_dense_replace"), len(attention))
+    sparse = (layer for layer in everywhere if layer >= first and str(layer) not in dense)
+    return {layer for layer in sparse if (layer + 1) % step == 0 and layer % every == 0}
+
+
+def _list(value: object) -> list[object]:
+    return list(value) if isinstance(value, list | tuple) else []
 
 
 def count_parameters(

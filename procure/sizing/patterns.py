@@ -59,8 +59,15 @@ def _settled(config: Config, kinds: list[str]) -> list[str]:
     return ["mamba" if kind == "linear" and mamba else kind for kind in kinds]
 
 
+_MOST_LAYERS = 10_000
+
+
 def _layers(config: Config) -> int:
-    return config.need("num_hidden_layers", "n_layer", "num_layers")
+    count = config.need("num_hidden_layers", "n_layer", "num_layers")
+    if count > _MOST_LAYERS:
+        config.fault("num_hidden_layers", count, f"At most {_MOST_LAYERS:,} layers are allowed.")
+        return 1
+    return count
 
 
 def _named(config: Config, field: str, names: Any) -> list[str]:
@@ -74,6 +81,9 @@ def _letters(config: Config) -> list[str] | None:
     pattern = config.get("hybrid_override_pattern")
     if not pattern:
         return None
+    if not isinstance(pattern, str):
+        config.fault("hybrid_override_pattern", pattern, "A text of letters is allowed.")
+        return None
     unknown = sorted(set(pattern) - _LETTERS.keys())
     if unknown:
         config.fault("hybrid_override_pattern", "".join(unknown), "Letters: * attention, M Mamba, E MoE, - MLP.")
@@ -81,18 +91,18 @@ def _letters(config: Config) -> list[str] | None:
 
 
 def _blocks(config: Config) -> list[str] | None:
-    names = config.get("layers_block_type")
+    names = config.items("layers_block_type")
     return None if names is None else _named(config, "layers_block_type", names)
 
 
 def _types(config: Config) -> list[str] | None:
-    names = config.get("layer_types")
+    names = config.items("layer_types")
     return None if names is None else _named(config, "layer_types", names)
 
 
 def _block_sparse(config: Config) -> list[str] | None:
-    marks = (config.get("sparse_attention_config") or {}).get("sparse_attention_freq")
-    if marks is None:
+    marks = (config.block("sparse_attention_config") or {}).get("sparse_attention_freq")
+    if not isinstance(marks, list):
         return None
     return _marks(config, "sparse_attention_config.sparse_attention_freq", marks, {0: "full", 1: "blocks"})
 
@@ -100,20 +110,20 @@ def _block_sparse(config: Config) -> list[str] | None:
 def _jamba(config: Config) -> list[str] | None:
     if not config.has("attn_layer_period"):
         return None
-    period, offset = config.need("attn_layer_period"), int(config.get("attn_layer_offset", default=0))
+    period, offset = config.need("attn_layer_period"), config.whole("attn_layer_offset")
     return ["full" if layer % period == offset else "mamba" for layer in range(_layers(config))]
 
 
 def _kimi(config: Config) -> list[str] | None:
     """Two lists of layer numbers that together name every layer, counted from 1 (Kimi-Linear) or from 0."""
-    linear = config.get("linear_attn_config")
+    linear = config.block("linear_attn_config")
     if linear is None or "kda_layers" not in linear:
         return None
     count = _layers(config)
-    full, other = set(linear.get("full_attn_layers", ())), set(linear.get("kda_layers", ()))
+    full, other = ({str(n) for n in linear.get(name) or ()} for name in ("full_attn_layers", "kda_layers"))
     for first in (1, 0):
-        if full | other == set(range(first, first + count)) and not full & other:
-            return ["full" if layer + first in full else "linear" for layer in range(count)]
+        if full | other == {str(n) for n in range(first, first + count)} and not full & other:
+            return ["full" if str(layer + first) in full else "linear" for layer in range(count)]
     config.fault(
         "linear_attn_config",
         f"full_attn_layers {sorted(full)}, kda_layers {sorted(other)}",
@@ -123,14 +133,14 @@ def _kimi(config: Config) -> list[str] | None:
 
 
 def _minimax(config: Config) -> list[str] | None:
-    marks = config.get("attn_type_list")
+    marks = config.items("attn_type_list")
     if marks is None:
         return None
     return _marks(config, "attn_type_list", marks, {1: "full", 0: "linear"})
 
 
 def _mimo(config: Config) -> list[str] | None:
-    marks = config.get("hybrid_layer_pattern")
+    marks = config.items("hybrid_layer_pattern")
     if marks is None:
         return None
     return _marks(config, "hybrid_layer_pattern", marks, {0: "full", 1: "window"})
@@ -147,7 +157,7 @@ def _bailing(config: Config) -> list[str] | None:
     if not config.has("layer_group_size"):
         return None
     count, group = _layers(config), config.need("layer_group_size")
-    listed = config.get("full_attention_layers_0based")
+    listed = config.items("full_attention_layers_0based")
     full = set(listed) if listed is not None else {n for n in range(count) if (n + 1) % group == 0}
     return ["full" if layer in full else "linear" for layer in range(count)]
 
@@ -164,7 +174,7 @@ def _pure_mamba(config: Config, model_type: str) -> list[str] | None:
 
 
 def _bamba(config: Config) -> list[str] | None:
-    full = config.get("attn_layer_indices")
+    full = config.items("attn_layer_indices")
     return None if full is None else ["full" if layer in full else "mamba" for layer in range(_layers(config))]
 
 
@@ -174,7 +184,7 @@ def _llama4(config: Config, model_type: str) -> list[str] | None:
         return None
     config.need("attention_chunk_size")
     count = _layers(config)
-    ropes = config.get("no_rope_layers")
+    ropes = config.items("no_rope_layers")
     if ropes:
         return ["chunked" if mark else "full" for mark in ropes]
     interval = config.optional("no_rope_layer_interval")
@@ -203,7 +213,7 @@ _WINDOW_EVERYWHERE = frozenset(
 def _window_all(config: Config, model_type: str) -> list[str] | None:
     """A window on every layer, or from ``max_window_layers`` on; switched off by ``use_sliding_window: false``."""
     window, switch = config.get("sliding_window"), config.get("use_sliding_window")
-    first = int(config.get("max_window_layers", default=0)) if switch else 0
+    first = config.whole("max_window_layers") if switch else 0
     if window is None or switch is False:
         return None
     if model_type not in _WINDOW_EVERYWHERE:

@@ -66,18 +66,21 @@ def read_attention(config: Config) -> tuple[Attention | None, ...]:
     return _shared(config, layers)
 
 
+_MOST_DRAFTS = 100
+
 _RATIOS = {"sliding_attention": 0, "compressed_sparse_attention": 4, "heavily_compressed_attention": 128}
 
 
 def _ratios(config: Config) -> list[int] | None:
     """DeepSeek-V4: tokens per entry for every layer; one more entry than layers is the draft layer's."""
-    types = config.get("layer_types", default=())
-    if config.has("compress_ratios"):
-        ratios = [int(ratio) for ratio in config.get("compress_ratios")]
+    types = config.items("layer_types") or []
+    listed = config.items("compress_ratios")
+    if listed is not None:
+        ratios = [ratio if isinstance(ratio, int) else -1 for ratio in listed]
     elif any(
         name.endswith("_compressed_attention") or name == "compressed_sparse_attention" for name in map(str, types)
     ):
-        rates = config.get("compress_rates", default={})
+        rates = config.block("compress_rates") or {}
         ratios = [int(rates.get(name, _RATIOS.get(name, -1))) for name in types]
     else:
         return None
@@ -99,10 +102,10 @@ def _index_marks(config: Config, layers: int) -> list[str] | None:
     if isinstance(marks, str):
         return [{"F": "full", "S": "shared"}.get(mark, mark) for mark in marks]
     if marks is None and config.has("index_topk_freq"):
-        every, offset = config.need("index_topk_freq"), int(config.get("index_skip_topk_offset", default=2))
+        every, offset = config.need("index_topk_freq"), config.whole("index_skip_topk_offset", default=2)
         return ["full" if max(layer - offset + 1, 0) % every == 0 else "shared" for layer in range(layers)]
     config.used.update(("index_topk_freq", "index_skip_topk_offset"))
-    return marks
+    return config.items("indexer_types", "index_topk_pattern")
 
 
 def _indexed(config: Config, layers: list[Attention | None]) -> list[Attention | None]:
@@ -127,8 +130,8 @@ def _shared(config: Config, layers: list[Attention | None]) -> tuple[Attention |
 
     ``num_kv_shared_layers``: that many last layers; ``kv_source_layers``: each layer names its source.
     """
-    shared = int(config.get("num_kv_shared_layers", default=0))
-    sources = config.get("kv_source_layers")
+    shared = min(config.whole("num_kv_shared_layers"), len(layers))
+    sources = config.items("kv_source_layers")
     if sources is not None and len(sources) != len(layers):
         config.fault("kv_source_layers", f"{len(sources)} entries", f"{len(layers)} entries are needed.")
         sources = None
@@ -146,13 +149,15 @@ def _shared(config: Config, layers: list[Attention | None]) -> tuple[Attention |
 
 def read_drafts(config: Config, layers: tuple[Attention | None, ...]) -> tuple[Attention, ...]:
     """MTP or draft layers: as many as the config names, each like the last full layer (V4: window only)."""
-    count = int(
-        config.get("num_nextn_predict_layers", "mtp_num_hidden_layers", "num_mtp_modules", "num_mtp_layers", default=0)
-    )
+    names = ("num_nextn_predict_layers", "mtp_num_hidden_layers", "num_mtp_modules", "num_mtp_layers")
+    count = config.whole(*names)
+    if count > _MOST_DRAFTS:
+        config.fault(names[0], count, f"At most {_MOST_DRAFTS} draft layers are allowed.")
+        return ()
     if not count:
         return ()
-    ratios = config.get("compress_ratios")
-    if ratios is not None and len(ratios) > len(layers):
+    ratios = config.items("compress_ratios")
+    if ratios is not None and len(ratios) > len(layers) and ratios[-1] in (0, 4, 128):
         return (build_compressed(config, int(ratios[-1])),) * count
     full = [layer for layer in layers if layer is not None and layer.shardable_heads]
     growing = [

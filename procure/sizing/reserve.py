@@ -31,6 +31,7 @@ class Engine:
             sequence is then replicated inside one group only.
         chunk_tokens: tokens that one step may add to a sequence: 1 while decoding, the prefill chunk while prefilling.
         state_slots: states kept per sequence: 1, or 2 where prefix caching aligns states to blocks; plus proposals.
+        state_per_block: prefix caching keeps a state for every block, so states grow with length.
         window_layers_apart: windows are freed as they pass (hybrid manager); False allocates them as full layers.
         convention: state dtypes, as in :class:`procure.sizing.formats.Convention`.
     """
@@ -40,6 +41,7 @@ class Engine:
     attention_data_parallel: int = 1
     chunk_tokens: int = 1
     state_slots: int = 1
+    state_per_block: bool = False
     window_layers_apart: bool = True
     convention: str = "vllm"
 
@@ -112,7 +114,8 @@ def reserved_bytes(card: Card, tokens: Lengths, kv_format: Format, engine: Engin
     for layer, layers in grouped(card.cached_layers):
         parts = layer.parts(convention)
         if block and any(isinstance(part.held, Once) for part in parts):
-            total = total + layers * engine.ranks * engine.state_slots * float(block.page_bytes)
+            states = np.maximum(-(-length // page), 1) if engine.state_per_block else engine.state_slots
+            total = total + layers * engine.ranks * states * float(block.page_bytes)
             continue
         for part in parts:
             if part.held is not None:

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from procure.errors import InputError
-from procure.sizing import Card
+from procure.sizing import Card, card_names
 from procure.sizing.cards import read_card
 
 LLAMA = {
@@ -300,3 +300,53 @@ def test_a_file_that_is_no_json_is_refused(tmp_path):
 def test_a_folder_with_a_config_is_a_card(tmp_path):
     (tmp_path / "config.json").write_text(json.dumps(LLAMA), encoding="utf-8")
     assert Card.load(tmp_path).stored_bytes(1, "bf16") == 131_072
+
+
+WRONG = [None, -1, 0, 2.5, "x", [], {}, True, [1, 2], {"a": 1}, 1e30]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", card_names())
+def test_no_value_of_any_field_is_a_crash(name):
+    """Every field takes every kind of wrong value: the config is read, or refused with the field's name."""
+    config = _config(name)
+    text = config.get("text_config", config)
+    for field in text:
+        for value in WRONG:
+            wrong = {**text, field: value}
+            told = _faults_or_none({**config, "text_config": wrong} if "text_config" in config else wrong)
+            assert told is None or all(fault.column for fault in told)
+
+
+def _faults_or_none(config):
+    try:
+        card = read(config)
+        _ = card.stored_bytes(100, "fp8"), card.params, card.prefill_attention_flops(10)
+    except InputError as error:
+        return error.faults
+    return None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "attention = 3",
+        "attention = [3]",
+        'attention = ["gqa"]',
+        "[[attention]]\nfamily = 3\ncount = 1",
+        '[[attention]]\nfamily = "kda"\ncount = "x"\nheads = 1\ndim = 1\nkernel = 4',
+        '[[attention]]\nfamily = "mla"\ncount = 1\nheads = 1\nlatent_dim = 1\nrope_dim = 0\nindex = 3',
+        'feed_forward = 3\n[[attention]]\nfamily = "none"\ncount = 1',
+        "base = 3",
+        'base = "gpt-oss-120b"\nconfig = 3',
+        "config = 3",
+        'published = 3\nbase = "gpt-oss-120b"',
+        "text_config = 3",
+        "",
+    ],
+)
+def test_no_card_file_is_a_crash(tmp_path, text):
+    file = tmp_path / "own.toml"
+    file.write_text(text, encoding="utf-8")
+    with pytest.raises(InputError):
+        Card.load(file)

@@ -48,6 +48,8 @@ def test_hybrids_reserve_whole_blocks_and_padded_states():
     assert reserved_bytes(card, block.tokens + 1, "bf16", engine) == (2 * 12 + 36) * block.page_bytes
     aligned = Engine(state_slots=2)
     assert reserved_bytes(card, 1, "bf16", aligned) == (12 + 2 * 36) * block.page_bytes
+    everywhere = Engine(state_per_block=True)
+    assert reserved_bytes(card, 10 * block.tokens, "bf16", everywhere) == 10 * (12 + 36) * block.page_bytes
 
 
 def test_cards_without_states_have_no_hybrid_block():
