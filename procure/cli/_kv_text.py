@@ -128,9 +128,10 @@ def _footer(rows: Rows) -> None:
         typer.echo("The fixed state never falls under 10% of the stored bytes.")
     elif threshold:
         typer.echo(f"S*: the fixed state is under 10% of the stored bytes from {threshold:,} tokens on.")
+    spread = " to ".join(dict.fromkeys((times[0], times[-1])))
     typer.echo(
         f"Reserved is what an engine sets aside: pages, state blocks, state dtypes of {first['engine_convention']}, "
-        f"replication {' to '.join(dict.fromkeys((times[0], times[-1])))} times. Limits on HBM use it; formula bytes are the lower bound."
+        f"replication {spread} times. Limits on HBM use it; formula bytes are the lower bound."
     )
     if "sku" in first:
         typer.echo(
