@@ -50,6 +50,12 @@ def find_blocks(compiled: Compiled) -> list[tuple[np.ndarray, np.ndarray]]:
     return blocks
 
 
+def _least(cost: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> float:
+    """Least of cost · x within bounds."""
+    used = cost != 0.0
+    return float(np.minimum(cost[used] * lower[used], cost[used] * upper[used]).sum())
+
+
 class InfeasibleBlock(Exception):
     """A service that no shortfall can mend: the fleet breaks a rule on its own."""
 
@@ -83,6 +89,8 @@ class Block:
             np.append(np.zeros(len(columns)), 1.0), lower, np.append(compiled.col_upper[columns], INFINITY), options
         )
         self._all = np.arange(len(rows), dtype=np.int32)
+        self.floor = _least(cost[columns], compiled.col_lower[columns], compiled.col_upper[columns])
+        """A value that the cost of this block is never below, from the bounds of its columns alone; may be −inf."""
 
     def _solver(self, cost: np.ndarray, lower: np.ndarray, upper: np.ndarray, options: Options) -> Any:
         solver = new_solver(options)

@@ -99,7 +99,8 @@ class _Run:
     def _load(self, matrix: sparse.csr_matrix, lower: np.ndarray, upper: np.ndarray, count: int, blocks: int) -> None:
         compiled, columns = self.parent.compiled, self.parent.columns
         self.solver = new_solver(self.options)
-        low = np.append(compiled.col_lower[columns], np.zeros(blocks))
+        floors = [block.floor if self.objective == "cost" else 0.0 for block in self.parent.blocks]
+        low = np.append(compiled.col_lower[columns], floors)
         high = np.append(compiled.col_upper[columns], np.full(blocks, INFINITY))
         load(self.solver, matrix, self.cost, (lower, upper), (low, high))
         self.integer = np.append(compiled.integer[columns], np.zeros(blocks, dtype=bool))
