@@ -274,6 +274,18 @@ RESERVED = Table(
     when_absent="Everything owned may serve.",
 )
 
+LENGTHS = Table(
+    "lengths",
+    "Input lengths as a histogram, as `procure trace` writes it (lengths.csv); replaces p50, p90, p99 of workloads.",
+    ("workload", "up_to_tokens"),
+    (
+        text("workload", "A workload of workloads.csv, which states the mean.", "workload"),
+        number("up_to_tokens", "tokens", "Upper end of the bin.", above=0.0, minimum=None),
+        number("share_requests", "fraction", "Share of the requests in the bin; scaled to sum to 1.", maximum=1.0),
+    ),
+    when_absent="Lengths follow from mean, p50, p90 and p99.",
+)
+
 REUSE = Table(
     "reuse",
     "Reuse curves of your own, as `procure trace` writes them (reuse_curve.csv); name them in workloads.reuse_curve.",
@@ -371,6 +383,7 @@ TABLES: dict[str, Table] = {
         ORDERS,
         EXPANSIONS,
         RESERVED,
+        LENGTHS,
         REUSE,
         HARDWARE,
         ATTACH,

@@ -16,6 +16,9 @@ from procure.demand.reuse import Curve, intervals, own_curves, packaged_curve
 from procure.demand.scenarios import FILE, resolve
 from procure.errors import Fault, InputError, nearest
 
+NOTES = ["workload", "quarter", "topic", "wanted", "got", "unit", "detail"]
+Note = tuple[str, str, str, float, float, str, str]
+
 
 @dataclass(frozen=True)
 class Demand:
@@ -25,6 +28,8 @@ class Demand:
         buckets: quarter, workload, bucket, share, input_tokens, input_upper_tokens, thinking_tokens, visible_tokens,
             shared_prefix_tokens.
         rates: quarter, workload, bucket, requests_per_s (at the peak), mean_to_peak.
+        nodes: quarter, workload, bucket, node (0, 1), share (of the bucket), input_tokens: for means of functions over
+            a bucket, such as KV bytes of windowed layers.
         reuse: workload, interval, age_from_s, age_to_s, return_share, return_cumulative, mean_return_before,
             mean_release_before, reused_share: of the first quarter. Seconds that a cache is held in an interval:
             (age_to_s − age_from_s)·(1 − α·mean_release_before).
@@ -38,6 +43,7 @@ class Demand:
 
     buckets: pd.DataFrame
     rates: pd.DataFrame
+    nodes: pd.DataFrame
     reuse: pd.DataFrame
     reuse_path: pd.DataFrame
     scenarios: pd.DataFrame
@@ -57,7 +63,7 @@ def build(case: Any, *, bucket_count: int = 4, max_context_tokens: Mapping[str, 
 
     Args:
         case: a case with ``settings`` (isl_growth_per_year, growth_route, ttft_share), ``tables`` (workloads,
-            forecast, reuse), ``quarters`` and ``cards``.
+            forecast, lengths, reuse), ``quarters`` and ``cards``.
         bucket_count: length buckets per workload.
         max_context_tokens: longest context by card; those of ``case.cards`` when left out.
 
@@ -88,16 +94,20 @@ def build(case: Any, *, bucket_count: int = 4, max_context_tokens: Mapping[str, 
     )
     cap = np.minimum(column["context_cap_tokens"][:, None] * rising, longest)
     base = lengths.from_quantiles(*(column[f"input_{name}_tokens"] for name in ("mean", "p50", "p90", "p99")))
+    for i, name in enumerate(scenarios["workload"]):
+        if (bins := _histogram(case.tables.get("lengths"), name)) is not None:
+            base[i] = lengths.from_histogram(*bins, column["input_mean_tokens"][i])
     wanted = lengths.widen(base, factors("tail_growth_per_year", 0.0)) * factor[:, :, None]
     got = np.minimum(wanted, cap[:, :, None])
     mean = got @ lengths.SHARES
-    notes = _notes(scenarios, quarters, wanted, got, cap, limits)
+    compacted = _compacted(scenarios, quarters, wanted, got, cap, limits)
 
-    buckets, rates = _buckets(case, scenarios, quarters, got, output, bucket_count)
-    reuse, path = _reuse(scenarios, quarters, mean, route, own)
+    buckets, rates, nodes = _buckets(case, scenarios, quarters, got, output, bucket_count)
+    reuse, path, clipped = _reuse(scenarios, quarters, mean, route, own)
+    notes = pd.DataFrame([*compacted, *clipped], columns=NOTES)
     highest = case.tables["forecast"].groupby("workload")["peak_requests_per_s"].max()
     parts = dayparts(scenarios, highest)
-    return Demand(buckets, rates, reuse, path, scenarios, _phases(scenarios), notes, *parts)
+    return Demand(buckets, rates, nodes, reuse, path, scenarios, _phases(scenarios), notes, *parts)
 
 
 def _card_limits(case: Any, scenarios: pd.DataFrame, known: Mapping[str, int] | None) -> np.ndarray:
@@ -132,11 +142,18 @@ def _check(
         raise InputError(faults)
 
 
+def _histogram(table: pd.DataFrame | None, workload: str) -> tuple[np.ndarray, np.ndarray] | None:
+    """Upper ends and shares of a workload's own histogram of lengths, None where the case has none."""
+    if table is None or not (rows := table[table["workload"] == workload].sort_values("up_to_tokens")).size:
+        return None
+    return rows["up_to_tokens"].to_numpy(dtype=float), rows["share_requests"].to_numpy(dtype=float)
+
+
 def _buckets(
     case: Any, scenarios: pd.DataFrame, quarters: list[str], got: np.ndarray, output: np.ndarray, count: int
-) -> tuple[pd.DataFrame, pd.DataFrame]:
+) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
     workloads, times, points = got.shape
-    share, tokens, upper = lengths.buckets(got.reshape(workloads * times, points), count)
+    made = lengths.buckets(got.reshape(workloads * times, points), count)
     size = workloads * times
     spread = {
         name: np.repeat(scenarios[name].to_numpy(), times * count)
@@ -154,33 +171,54 @@ def _buckets(
             "quarter": np.tile(np.repeat(quarters, count), workloads),
             "workload": spread["workload"],
             "bucket": np.tile(np.arange(count), size),
-            "share": share.ravel(),
-            "input_tokens": tokens.ravel(),
-            "input_upper_tokens": upper.ravel(),
+            "share": made.share.ravel(),
+            "input_tokens": made.tokens.ravel(),
+            "input_upper_tokens": made.upper.ravel(),
             "thinking_tokens": spread["output_thinking_tokens"] * growth,
             "visible_tokens": spread["output_visible_tokens"] * growth,
-            "shared_prefix_tokens": np.minimum(spread["shared_prefix_tokens"], tokens.ravel()),
+            "shared_prefix_tokens": np.minimum(spread["shared_prefix_tokens"], made.tokens.ravel()),
             "mean_to_peak": spread["mean_to_peak"],
         }
     )
+    for i in range(2):
+        table[f"node{i}_share"] = made.node_share[..., i].ravel()
+        table[f"node{i}_tokens"] = made.node_tokens[..., i].ravel()
     table = table[table["share"] > 0].sort_values(["quarter", "workload", "bucket"], ignore_index=True)
     table["bucket"] = table.groupby(["quarter", "workload"]).cumcount()
+    keys = ["quarter", "workload", "bucket"]
+    parts = [
+        table[[*keys, f"node{i}_share", f"node{i}_tokens"]]
+        .set_axis([*keys, "share", "input_tokens"], axis=1)
+        .assign(node=i)
+        for i in range(2)
+    ]
+    nodes = pd.concat(parts).sort_values([*keys, "node"], ignore_index=True)[[*keys, "node", "share", "input_tokens"]]
+    table = table.drop(columns=[c for c in table if str(c).startswith("node")])
     forecast = case.tables["forecast"].astype({"quarter": str})
     peak = table[["quarter", "workload"]].merge(forecast, how="left", on=["quarter", "workload"], validate="m:1")
     rates = table[["quarter", "workload", "bucket"]].copy()
     rates["requests_per_s"] = table["share"] * peak["peak_requests_per_s"].to_numpy(dtype=float)
     rates["mean_to_peak"] = table.pop("mean_to_peak")
-    return table, rates
+    return table, rates, nodes
 
 
 def _reuse(
     scenarios: pd.DataFrame, quarters: list[str], mean: np.ndarray, route: str, own: Mapping[str, Curve]
-) -> tuple[pd.DataFrame, pd.DataFrame]:
+) -> tuple[pd.DataFrame, pd.DataFrame, list[Note]]:
     curves = [own[name] if name in own else packaged_curve(name) for name in scenarios["reuse_curve"]]
     p0 = np.array([c.reused_share for c in curves])
     r0 = np.array([c.returned[-1] if c.returned else 0.0 for c in curves])
     prefix = scenarios["shared_prefix_tokens"].to_numpy(dtype=float)[:, None] / mean
     p, scale = reuse_path(route, mean / mean[:, :1], p0, r0, prefix)
+    notes: list[Note] = [
+        (workload, quarters[t], "reused share", p0[i], p[i, t], "share of input", "raised to the shared prefix")
+        for i, workload in enumerate(scenarios["workload"])
+        for t in np.flatnonzero((p[i] == prefix[i]) & (p0[i] > 0))[:1]
+    ] + [
+        (name, "", "reuse clock", np.nan, np.nan, "", f"ages of {curve.name} run from the start of requests, not idle")
+        for name, curve in zip(scenarios["workload"], curves, strict=True)
+        if curve.clock == "start"
+    ]
     release = (p - prefix) / (1 - prefix)
     path = pd.DataFrame(
         {
@@ -198,7 +236,8 @@ def _reuse(
         table["mean_release_before"] = table["mean_return_before"] * release[i, 0]
         table["reused_share"] = p[i, 0]
         tables.append(table)
-    return pd.concat(tables).sort_values(["workload", "interval"], ignore_index=True), path
+    reuse = pd.concat(tables).sort_values(["workload", "interval"], ignore_index=True)
+    return reuse, path, notes
 
 
 def _phases(scenarios: pd.DataFrame) -> pd.DataFrame:
@@ -214,17 +253,17 @@ def _phases(scenarios: pd.DataFrame) -> pd.DataFrame:
     return table[table["tokens"] > 0].reset_index(drop=True)
 
 
-def _notes(
+def _compacted(
     scenarios: pd.DataFrame,
     quarters: list[str],
     wanted: np.ndarray,
     got: np.ndarray,
     cap: np.ndarray,
     limits: np.ndarray,
-) -> pd.DataFrame:
+) -> list[Note]:
     cut = (wanted > cap[:, :, None]) @ lengths.SHARES
     before, after = wanted @ lengths.SHARES, got @ lengths.SHARES
-    rows: list[tuple[str, str, str, float, float, str, str]] = []
+    rows: list[Note] = []
     for i, row in enumerate(scenarios.to_dict("records")):
         name = row["workload"]
         if row["context_cap_tokens"] > limits[i]:
@@ -235,4 +274,4 @@ def _notes(
                 detail = f"{cut[i, t]:.2%} of the requests are compacted to {cap[i, t]:,.0f} tokens"
                 wish = (before[i, t], after[i, t], "tokens, mean input")
                 rows.append((name, quarter, "context cap", *wish, detail))
-    return pd.DataFrame(rows, columns=["workload", "quarter", "topic", "wanted", "got", "unit", "detail"])
+    return rows

@@ -28,6 +28,7 @@ class Curve:
         name: as cases call it, such as ``chat`` or ``chat:high``.
         age_s: idle time, seconds from completion to the next arrival, rising.
         returned: R at those ages: share of the requests (weighted by their tokens) that return within the age.
+        clock: what ages count from, ``idle`` or ``start`` of the request before.
         reused_share: p: share of the input of a returning request that its cache holds, shared prefix included.
     """
 
@@ -35,6 +36,7 @@ class Curve:
     age_s: tuple[float, ...]
     returned: tuple[float, ...]
     reused_share: float
+    clock: str = "idle"
 
     def at(self, age_s: Array | float) -> Array:
         """R at any age: linear in log age between the curve's points, from 0 at age 0, flat after the last."""
@@ -100,6 +102,7 @@ def own_curves(table: pd.DataFrame | None) -> dict[str, Curve]:
             tuple(rows["age_s"].astype(float)),
             tuple(rows["return_share"].astype(float)),
             float(rows["reused_share"].iloc[0]),
+            "start" if "clock" in rows and rows["clock"].iloc[0] == "start" else "idle",
         )
         for name, rows in table.sort_values("age_s").groupby("curve")
     }

@@ -87,6 +87,39 @@ def test_bucket_means_equal_those_of_the_distribution(name, function, tolerance,
         assert exact == pytest.approx(lognormal_mean(function, p50, sigma, cap), rel=0.02)
 
 
+@pytest.mark.parametrize("window", [512, 1024, 4096, 8192])
+def test_nodes_give_the_bytes_of_windowed_layers_within_one_percent(window):
+    """Five layers in six with a window, over all packaged scenarios."""
+    from procure.demand import lengths
+    from procure.demand.library import defaults
+
+    base = defaults()
+    points = lengths.from_quantiles(*(base[f"input_{q}_tokens"].to_numpy() for q in ("mean", "p50", "p90", "p99")))
+    points = np.minimum(points, base["context_cap_tokens"].to_numpy()[:, None])
+    made = lengths.buckets(points)
+
+    def size(x):
+        return x + 5 * np.minimum(x, window)
+
+    got = (made.share[..., None] * made.node_share * size(made.node_tokens)).sum(axis=(1, 2))
+    np.testing.assert_allclose(got, size(points) @ lengths.SHARES, rtol=0.0102)
+    for power in (1, 2, 3):
+        moment = (made.share[..., None] * made.node_share * made.node_tokens**power).sum(axis=(1, 2))
+        np.testing.assert_allclose(moment, points**power @ lengths.SHARES, rtol=1e-9)
+
+
+def test_nodes_lie_around_the_mean_of_their_bucket():
+    result = demand()
+    nodes, buckets = result.nodes, result.buckets
+    assert len(nodes) == 2 * len(buckets)
+    weighted = (
+        (nodes["share"] * nodes["input_tokens"]).groupby([nodes[k] for k in ("quarter", "workload", "bucket")]).sum()
+    )
+    tokens = (buckets.set_index(["quarter", "workload", "bucket"])["share"] * weighted).groupby(["quarter", "workload"])
+    expected = (buckets["share"] * buckets["input_tokens"]).groupby([buckets["quarter"], buckets["workload"]])
+    pd.testing.assert_series_equal(tokens.sum(), expected.sum(), check_names=False)
+
+
 def test_quantiles_of_the_library_survive_the_fit_of_the_mean():
     from procure.demand import lengths
     from procure.demand.library import defaults
@@ -378,3 +411,30 @@ def test_output_that_grows_beyond_the_card_is_a_fault():
     row = {"workload": "w", "scenario": "chat", "card": "small", "output_growth_per_year": 19.0}
     with pytest.raises(InputError, match="Output shorter"):
         demand([row], quarters=14)
+
+
+def test_a_histogram_replaces_the_quantiles_and_keeps_the_stated_mean():
+    own = case([{"workload": "w", "scenario": "chat", "input_mean_tokens": 3_000}], quarters=1)
+    own.tables["lengths"] = pd.DataFrame(
+        {"workload": "w", "up_to_tokens": [1_000.0, 2_000.0, 8_000.0], "share_requests": [0.0, 0.5, 0.5]}
+    )
+    buckets = build(own, max_context_tokens=CARD).buckets
+    assert buckets["share"] @ buckets["input_tokens"] == pytest.approx(3_000)
+    # Half of the requests lie in one factor of two, and the rest in the next factor of four.
+    ends = buckets["input_upper_tokens"]
+    assert ends.max() / buckets["input_tokens"].min() < 8
+
+
+def test_a_shared_prefix_above_the_reused_share_is_said():
+    row = {"workload": "w", "scenario": "chat", "shared_prefix_tokens": 11_000}
+    note = demand([row], quarters=1).notes.query("topic == 'reused share'").iloc[0]
+    assert note["wanted"] == pytest.approx(0.7692)
+    assert note["got"] == pytest.approx(11_000 / 12_017, rel=0.001)
+
+
+def test_a_curve_on_the_start_clock_is_said():
+    own = case([{"workload": "w", "scenario": "chat", "reuse_curve": "ours"}], quarters=1)
+    own.tables["reuse"] = pd.DataFrame(
+        {"curve": "ours", "age_s": [10.0], "return_share": [0.5], "reused_share": 0.9, "clock": "start"}
+    )
+    assert "reuse clock" in set(build(own, max_context_tokens=CARD).notes["topic"])

@@ -13,7 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
+from procure.case import Case
+from procure.catalogue import packaged_path
 from procure.cli import build_app
+from procure.demand import build
 from procure.demand.reuse import packaged_curve
 from procure.demand.trace import Options, analyse, write
 from procure.demand.trace.batch import Numbering
@@ -429,3 +432,32 @@ def test_the_verb_names_the_nearest_scenario(tmp_path):
     result = CliRunner().invoke(build_app(), ["trace", file, "-o", str(tmp_path), "--scenario", "larg-coding"])
     assert isinstance(result.exception, InputError)
     assert "'large-coding'" in str(result.exception)
+
+
+def test_tables_of_a_trace_make_a_workload_with_its_lengths_and_hits(tmp_path, chat):
+    """workloads.csv, lengths.csv and reuse_curve.csv in a case give back the tokens and the hit rate of the trace."""
+    write(chat, tmp_path, workload="ours", scenario="chat")
+    row = pd.read_csv(tmp_path / "workloads.csv").assign(card="deepseek-v3.2", context_cap_tokens=131_072)
+    example = Case.read(packaged_path("data/cases/agentic-2027"))
+    quarters = [str(q) for q in example.quarters]
+    forecast = pd.DataFrame({"quarter": quarters, "workload": "ours", "peak_requests_per_s": 5.0})
+    case = example.replace(
+        tables={
+            "workloads": row.drop(columns=["card"]).assign(card="deepseek-v3.2"),
+            "lengths": pd.read_csv(tmp_path / "lengths.csv"),
+            "reuse": pd.read_csv(tmp_path / "reuse_curve.csv"),
+            "forecast": forecast,
+        }
+    )
+    demand = build(case)
+    first = demand.buckets.query("quarter == '2027Q1'")
+    lengths = np.arange(len(chat.inputs._counts))
+    square = chat.inputs._counts @ lengths**2.0 / chat.requests
+    assert first["share"] @ first["input_tokens"] == pytest.approx(chat.inputs.mean, rel=0.003)
+    assert first["share"] @ first["input_tokens"] ** 2 == pytest.approx(square, rel=0.01)
+    for p, q in ((0.5, 6_909), (0.9, 27_367)):
+        inside = first.loc[first["input_upper_tokens"] <= q * 1.1, "share"].sum()
+        assert inside <= p + 0.06
+    last = demand.reuse.iloc[-1]
+    hit = last["return_cumulative"] * last["reused_share"] + (1 - last["return_cumulative"]) * 512 / chat.inputs.mean
+    assert hit == pytest.approx(np.interp(last["age_to_s"], ttl(chat).index, ttl(chat)["hit_rate"]), abs=0.005)

@@ -64,6 +64,10 @@ class Lengths:
         low, high = np.searchsorted(cumulative, [int(rank), int(np.ceil(rank))], side="right")
         return float(low + (high - low) * (rank - int(rank)))
 
+    def share_up_to(self, tokens: float) -> float:
+        """Share of the requests that are no longer than ``tokens``."""
+        return float(self._counts[: int(tokens) + 1].sum() / max(self.requests, 1))
+
     def histogram(self) -> pd.DataFrame:
         """Columns: up_to_tokens (inf for the last), share_requests, share_tokens."""
         ends = [*POWERS, np.inf]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pandas as pd
 
 from procure.demand.trace.arrivals import QUANTILES
@@ -25,13 +26,15 @@ def write(trace: Trace, folder: Path, *, workload: str, scenario: str) -> list[P
         scenario: scenario that fills what the trace does not say.
 
     Returns:
-        the files: trace.png, and what the trace tells of workloads.csv, lengths.csv, quantiles.csv, arrivals.csv,
-        hours.csv, reuse.csv, reuse_curve.csv (the reuse table of a case) and bad_lines.csv.
+        the files: trace.png, and what the trace tells of workloads.csv, lengths.csv and reuse_curve.csv (rows for the
+        tables workloads, lengths and reuse of a case), histogram.csv, quantiles.csv, arrivals.csv, hours.csv, reuse.csv
+        and bad_lines.csv.
     """
     folder.mkdir(parents=True, exist_ok=True)
     tables = {
         "workloads": workload_row(trace, workload, scenario),
-        "lengths": histograms(trace),
+        "lengths": length_bins(trace, workload),
+        "histogram": histograms(trace),
         "quantiles": quantiles(trace),
         "arrivals": trace.arrivals.peaks() if not trace.session_clock else pd.DataFrame(),
         "hours": trace.arrivals.hours() if not trace.session_clock else pd.DataFrame(),
@@ -60,6 +63,21 @@ def histograms(trace: Trace) -> pd.DataFrame:
     ]
     columns = ["quantity", "up_to_tokens", "share_requests", "share_tokens"]
     return pd.concat(tables)[columns] if tables else pd.DataFrame(columns=columns)
+
+
+def length_bins(trace: Trace, workload: str, bins: int = 60) -> pd.DataFrame:
+    """The inputs as the ``lengths`` table of a case: bins of equal width in the logarithm of the length.
+
+    Columns: workload, up_to_tokens, share_requests; empty bins are left out, no rows without lengths.
+    """
+    columns = ["workload", "up_to_tokens", "share_requests"]
+    if not trace.inputs.longest:
+        return pd.DataFrame(columns=columns)
+    shortest = max(trace.inputs.quantile(0.0), 1.0)
+    ends = np.unique(np.ceil(np.geomspace(shortest, max(trace.inputs.longest, shortest + 1), bins + 1)))
+    share = np.diff([0.0, *(trace.inputs.share_up_to(end) for end in ends)])
+    table = pd.DataFrame({"workload": workload, "up_to_tokens": ends, "share_requests": share})
+    return table[table["share_requests"] > 0][columns]
 
 
 def quantiles(trace: Trace) -> pd.DataFrame:
