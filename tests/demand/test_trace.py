@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import time
 from pathlib import Path
 
 import numpy as np
@@ -461,3 +462,51 @@ def test_tables_of_a_trace_make_a_workload_with_its_lengths_and_hits(tmp_path, c
     last = demand.reuse.iloc[-1]
     hit = last["return_cumulative"] * last["reused_share"] + (1 - last["return_cumulative"]) * 512 / chat.inputs.mean
     assert hit == pytest.approx(np.interp(last["age_to_s"], ttl(chat).index, ttl(chat)["hit_rate"]), abs=0.005)
+
+
+def test_damaged_and_strange_files_are_faults_or_bad_lines_never_crashes(tmp_path):
+    cut = tmp_path / "cut.jsonl.gz"
+    cut.write_bytes((TRACES / "mooncake_conversation.jsonl.gz").read_bytes()[:100_000])
+    with pytest.raises(InputError, match="cut off or damaged"):
+        analyse([cut])
+    false = tmp_path / "false.csv.gz"
+    false.write_text("t_s,input_tokens,output_tokens\n")
+    with pytest.raises(InputError, match="cut off or damaged"):
+        analyse([false])
+    session = tmp_path / "session.json"
+    session.write_text("{\n not json\n}")
+    with pytest.raises(InputError, match="No request could be read"):
+        analyse([session])
+    huge = jsonl(tmp_path / "huge.jsonl", [request(0, [1]), request(1, [2], tokens=10**12), request(2, [[3]])])
+    trace = analyse([huge])
+    assert [line for _, line, _ in trace.bad.kept] == [2, 3]
+
+
+def test_times_of_an_epoch_are_read_in_their_unit(tmp_path):
+    for unit in (1, 10**3, 10**6, 10**9):
+        file = tmp_path / f"{unit}.csv"
+        rows = [f"{(1_790_000_000 + s) * unit},10,10" for s in (0, 3_600)]
+        file.write_text("\n".join(["time,prompt_tokens,completion_tokens", *rows]) + "\n")
+        assert analyse([file]).arrivals.span_s == pytest.approx(3_600)
+    dates = tmp_path / "dates.csv"
+    dates.write_text("timestamp,prompt_tokens,completion_tokens\n2026-11-01T00:00:00Z,1,1\n2026-11-01 01:00:00.5,1,1\n")
+    assert analyse([dates]).arrivals.span_s == pytest.approx(3_600.5)
+
+
+def test_times_in_a_wrong_unit_are_a_fault_and_do_not_fill_the_memory(tmp_path):
+    file = tmp_path / "t.csv"
+    file.write_text("t_s,input_tokens,output_tokens\n0,1,1\n99999999999,1,1\n")
+    with pytest.raises(InputError, match="at most 1,000 are expected"):
+        analyse([file])
+
+
+@pytest.mark.slow
+def test_twenty_million_references_a_minute_of_one_core(tmp_path):
+    """Random references, the worst case for runs of blocks: a million of them in three seconds of one core."""
+    rng = np.random.default_rng(0)
+    blocks = (rng.random((40_000, 25)) ** 3 * 400_000).astype(int).tolist()
+    file = jsonl(tmp_path / "t.jsonl", [request(100 * i, chain) for i, chain in enumerate(blocks)])
+    start = time.process_time()
+    trace = analyse([file], Options(session_clock=False))
+    assert trace.reuse.references == 1_000_000
+    assert time.process_time() - start < 3

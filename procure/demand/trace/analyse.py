@@ -129,7 +129,11 @@ def analyse(paths: list[Path], options: Options | None = None, progress: Progres
         shared.append(batch.shared_tokens[~np.isnan(batch.shared_tokens)])
         trace.sessions = max(trace.sessions, int(batch.session.max(initial=-1)) + 1)
         if not trace.session_clock:
-            trace.arrivals.add(batch.time_s)
+            try:
+                trace.arrivals.add(batch.time_s)
+            except ValueError as error:
+                hint = "Times are in seconds unless the column ends in _ms, or look at --clock session."
+                raise InputError([Fault(str(paths[-1]), 0, "time", "", f"{error}.".capitalize(), hint)]) from error
             highest = np.maximum.accumulate(np.concatenate([[latest], batch.time_s]))
             trace.out_of_order += int((batch.time_s < highest[:-1]).sum())
             latest = highest[-1]

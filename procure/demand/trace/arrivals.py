@@ -9,6 +9,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 BINS_S = (1, 10, 60, 300, 600, 3600)
+LONGEST_S = 1_000 * 86_400
+"""Longest trace: a longer one has times in another unit than was understood."""
 QUANTILES = (0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.999)
 POWERS = tuple(1024 * 2**i for i in range(11))
 """Upper ends of the length bins: 1,024 to 1,048,576 tokens."""
@@ -94,13 +96,19 @@ class Arrivals:
         self.end_s = np.nan
 
     def add(self, time_s: NDArray[np.float64]) -> None:
-        """Count the arrivals of a batch; those before the first of all are put into its second."""
+        """Count the arrivals of a batch; those before the first of all are put into its second.
+
+        Raises:
+            ValueError: arrivals further apart than :data:`LONGEST_S`.
+        """
         if not len(time_s):
             return
         if np.isnan(self.start_s):
             self.start_s = float(time_s.min())
             self.end_s = self.start_s
         self.end_s = max(self.end_s, float(time_s.max()))
+        if self.span_s > LONGEST_S:
+            raise ValueError(f"arrivals span {self.span_s / 86_400:,.0f} days; at most 1,000 are expected")
         second = np.maximum((time_s - self.start_s).astype(np.int64), 0)
         self._counts = _grown(self._counts, int(second.max()) + 1)
         counts = np.bincount(second)

@@ -8,6 +8,7 @@ import io
 import itertools
 import json
 import math
+import zlib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -28,6 +29,9 @@ NAMES = {
     "shared": ("shared_prefix_tokens", "shared_system_prefix_tokens"),
 }
 """Column or key names that are understood, in lower case."""
+
+MOST_TOKENS = 10**8
+"""No prompt is longer: a larger number is a mistake of the trace."""
 
 KEPT_LINES = 1_000
 """Bad lines that are listed one by one; all are counted."""
@@ -89,7 +93,8 @@ def batches(paths: list[Path], bad: BadLines, progress: Progress | None = None) 
         with path.open("rb") as raw:
             stream = gzip.GzipFile(fileobj=raw) if path.suffix == ".gz" else raw
             text = io.TextIOWrapper(cast(IO[bytes], stream), encoding="utf-8-sig", errors="replace", newline="")
-            for row in _rows(str(path), text, bad):
+            rows = _rows(str(path), text, bad)
+            while (row := _next(rows, path)) is not None:
                 if collector.add(row):
                     yield collector.flush()
                     if progress:
@@ -100,6 +105,15 @@ def batches(paths: list[Path], bad: BadLines, progress: Progress | None = None) 
     last = collector.flush()
     if len(last):
         yield last
+
+
+def _next(rows: Iterator[Row], path: Path) -> Row | None:
+    try:
+        return next(rows, None)
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        raise InputError(
+            [Fault(str(path), 0, "", "", f"The compressed file is cut off or damaged ({error}).")]
+        ) from error
 
 
 def _rows(name: str, text: IO[str], bad: BadLines) -> Iterator[Row]:
@@ -115,11 +129,9 @@ def _rows(name: str, text: IO[str], bad: BadLines) -> Iterator[Row]:
         except ValueError:
             whole = None
         if whole is None and first.strip() == "{":
-            yield from _session(name, json.loads("".join(lines)), bad)
+            yield from _sessions(name, iter([(1, "".join(lines))]), bad)
         elif isinstance(whole, dict) and isinstance(whole.get("requests"), list):
-            for line in lines:
-                if line.strip():
-                    yield from _session(name, json.loads(line), bad)
+            yield from _sessions(name, enumerate(lines, 1), bad)
         else:
             yield from _jsonl(name, lines, bad)
     else:
@@ -148,12 +160,17 @@ def _maker(found: dict[str, str], milliseconds: bool) -> Callable[[dict[str, Any
     service, session, blocks, reused, shared = (
         found.get(k) for k in ("service", "session", "blocks", "reused", "shared")
     )
-    unit = 1e-3 if milliseconds or time.lower().endswith("_ms") else 1.0
+    unit = 1e-3 if milliseconds or time.lower().endswith("_ms") else 0.0
 
     def make(record: dict[str, Any]) -> Row:
+        nonlocal unit
+        if not unit:
+            unit = _unit(record[time])
         row = Row(_time(record[time], unit), int(record[inputs]), int(record[outputs]))
-        if row.input_tokens < 0 or row.output_tokens < 0 or not math.isfinite(row.time_s):
-            raise ValueError("tokens must not be negative and times must be numbers")
+        if not (0 <= row.input_tokens <= MOST_TOKENS and 0 <= row.output_tokens <= MOST_TOKENS):
+            raise ValueError(f"tokens from 0 to {MOST_TOKENS:,} are expected")
+        if not math.isfinite(row.time_s):
+            raise ValueError("the time is not a number")
         if service and record.get(service) not in (None, ""):
             row.service_s = float(record[service])
         if session and record.get(session) not in (None, ""):
@@ -169,6 +186,15 @@ def _maker(found: dict[str, str], milliseconds: bool) -> Callable[[dict[str, Any
     return make
 
 
+def _unit(value: Any) -> float:
+    """Seconds per unit of a time stamp: an epoch time of that size is in milli-, micro- or nanoseconds."""
+    try:
+        size = abs(float(value))
+    except ValueError:
+        return 1.0
+    return next((unit for least, unit in ((1e17, 1e-9), (1e14, 1e-6), (1e11, 1e-3)) if size > least), 1.0)
+
+
 def _time(value: Any, unit: float) -> float:
     try:
         return float(value) * unit
@@ -179,6 +205,8 @@ def _time(value: Any, unit: float) -> float:
 
 def _blocks(value: Any) -> list[Any]:
     if isinstance(value, list):
+        if not set(map(type, value)) <= {int, str}:
+            raise ValueError("block hashes must be whole numbers or texts")
         return value
     text = str(value).strip()
     if text.startswith("["):
@@ -218,6 +246,20 @@ def _csv(name: str, lines: Iterator[str], bad: BadLines) -> Iterator[Row]:
             bad.add(name, reader.line_num, _words(error))
             continue
         yield row
+
+
+def _sessions(name: str, texts: Iterator[tuple[int, str]], bad: BadLines) -> Iterator[Row]:
+    for number, text in texts:
+        if not text.strip():
+            continue
+        try:
+            record = json.loads(text)
+            if not isinstance(record.get("requests"), list):
+                raise ValueError("no list of requests")
+        except (ValueError, AttributeError) as error:
+            bad.add(name, number, _words(error))
+            continue
+        yield from _session(name, record, bad)
 
 
 def _session(name: str, record: dict[str, Any], bad: BadLines) -> Iterator[Row]:
