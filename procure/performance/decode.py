@@ -215,10 +215,15 @@ def _points(asked: Engine, largest: np.ndarray, deployment: Deployment) -> dict[
         "step_s": _by_element(step_s)[at],
         "tokens_per_s_per_gpu": scale * _by_element(rate)[at],
         "cache_bytes_per_gpu": scale * _by_element(batch * asked.stored)[at],
-        "free_hbm_bytes_per_gpu": np.maximum(_by_element(free)[at], 0.0),  # rounding may leave -1e-5 bytes
+        "free_hbm_bytes_per_gpu": _left(asked, batch, scale, rate.shape)[at],
         "lpx_rack_s_per_token": lpx_s,
         "binding": np.where(crowded, "hbm capacity", names[seconds.argmax(axis=0)]),
     }
+
+
+def _left(asked: Engine, batch: np.ndarray, scale: float, shape: tuple[int, ...]) -> np.ndarray:
+    """HBM bytes per GPU beside weights and running streams; rounding at a full HBM is cut at 0."""
+    return _by_element(np.broadcast_to(np.maximum(asked.room - scale * batch * asked.stored, 0.0), shape))
 
 
 def _inner(array: np.ndarray) -> tuple[int, int, int]:

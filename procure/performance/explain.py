@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from procure.performance.decode import Deployment, Lengths, solve
-from procure.performance.lpx import lpx_premise
-from procure.performance.physics import physics
+from procure.performance.lpx import (
+    ffn_seconds_per_token,
+    lpx_premise,
+    lpx_racks_per_copy,
+    paired_terms,
+    vendor_scale,
+)
+from procure.performance.physics import Physics, physics
 from procure.performance.prefill import prefill_at_peak, prefill_group_gpus, prefill_terms
-from procure.performance.step import Layout, Streams, decode_terms
-from procure.performance.work import attention_peak_flops
+from procure.performance.step import Layout, Streams, decode_terms, network_sides, weight_seconds
+from procure.performance.work import Part, attention_peak_flops, peak_flops
+
+if TYPE_CHECKING:
+    from procure.catalogue import Sku
 
 
 @dataclass(frozen=True)
@@ -40,60 +49,86 @@ def explain_decode(deployment: Deployment, context_tokens: float, tps_user: floa
     if not len(points["element"]):
         return None
     point = {name: values[0] for name, values in points.items()}
-    rules, pool, card, work = (
-        physics(deployment.vintage, deployment.pool.name),
-        deployment.pool,
-        deployment.card,
-        deployment.work,
-    )
+    rules, card, work = physics(deployment.vintage, deployment.pool.name), deployment.card, deployment.work
     kv, drafts = deployment.kv_format, np.array([point["draft"]])
     each = card.speculating() if point["draft"] > 0 else card
     spread = np.array([bool(point["data_parallel"])])
     layout = Layout(np.array([float(point["gpus_per_replica"])]), spread, spread)
-    streams = Streams(
-        kv,
-        drafts,
-        np.asarray(each.loaded_bytes(lengths.mean, kv), dtype=float),
-        np.asarray(card.decode_attention_flops(lengths.mean), dtype=float),
-    )
-    batch = np.array([float(point["batch_per_replica"])])
-    if deployment.lpx is not None:
-        terms: list[Term] = []
-    else:
-        seconds = {
-            name: float(value[0]) for name, value in decode_terms(pool, rules, work, layout, streams, batch).items()
-        }
-        hbm = pool.hbm_bytes_per_s_per_gpu
-        flops = _gemm_rate(deployment) * rules.gemm_efficiency
-        link = pool.scale_up_bytes_per_s_per_gpu * (rules.exchange_efficiency if spread[0] else rules.reduce_efficiency)
-        rates = {
-            "weights": ("bytes", hbm * rules.weight_efficiency),
-            "gemm": ("FLOP", flops),
-            "kv": ("bytes", hbm * rules.kv_efficiency),
-            "attention": ("FLOP", attention_peak_flops(pool, kv) * rules.attention_efficiency),
-            "network": ("bytes", link),
-            "latency": ("layers", (work.layers + float(point["draft"])) / seconds["latency"]),
-        }
-        terms = [Term(name, value * rates[name][1], *rates[name], value) for name, value in seconds.items()]
+    loaded = np.asarray(each.loaded_bytes(lengths.mean, kv), dtype=float)
+    streams = Streams(kv, drafts, loaded, np.asarray(card.decode_attention_flops(lengths.mean), dtype=float))
+    scale = vendor_scale() if deployment.lpx else 1.0
+    batch = np.array([float(point["batch_per_replica"])]) / scale
+    seconds = _seconds(deployment, rules, layout, streams, batch)
+    rates = _rates(deployment, rules, layout, streams, batch, seconds)
     return {
         "point": {name: value.item() if hasattr(value, "item") else value for name, value in point.items()},
         "tokens_per_step": float(rules.tokens_per_step(drafts)[0]),
-        "terms": terms,
+        "terms": [Term(name, value * rates[name][1], *rates[name], value) for name, value in seconds.items()],
         "weight_bytes": work.weight_bytes,
         "cache_bytes_stored": float(np.asarray(each.stored_bytes(context_tokens, kv))),
-        "cache_bytes_loaded": float(streams.loaded_bytes[0]),
-        "vendor_scale_applies": deployment.lpx is not None,
-        "lpx_fill": lpx_premise("racks_fill") if deployment.lpx else None,
+        "cache_bytes_loaded": float(loaded[0]),
+        "vendor_scale": scale,
     }
 
 
-def _gemm_rate(deployment: Deployment) -> float:
-    """Mean dense peak over the parts of a step, weighted by their FLOPs."""
-    from procure.performance.work import peak_flops
+def _seconds(
+    deployment: Deployment, rules: Physics, layout: Layout, streams: Streams, batch: np.ndarray
+) -> dict[str, float]:
+    if deployment.lpx is None:
+        found = decode_terms(deployment.pool, rules, deployment.work, layout, streams, batch)
+    else:
+        racks = lpx_racks_per_copy(deployment.card, deployment.lpx)
+        ffn_s = ffn_seconds_per_token(deployment.work, deployment.lpx, racks)
+        found = paired_terms(deployment.pool, rules, deployment.work, layout, streams, batch, ffn_s)
+    return {name: float(value[0]) for name, value in found.items()}
 
-    parts = (deployment.work.experts, *deployment.work.dense)
-    seconds = sum(part.flops_per_token / peak_flops(deployment.pool, part.encoding) for part in parts)
+
+def _rates(
+    deployment: Deployment,
+    rules: Physics,
+    layout: Layout,
+    streams: Streams,
+    batch: np.ndarray,
+    seconds: dict[str, float],
+) -> dict[str, tuple[str, float]]:
+    """Unit and rate per second of each term: the catalogue's peak times the fitted efficiency."""
+    pool, work = deployment.pool, deployment.work
+    hbm = pool.hbm_bytes_per_s_per_gpu
+    parts = (work.attention, work.head) if deployment.lpx else (work.experts, *work.dense)
+    weights = hbm * rules.weight_efficiency
+    if deployment.lpx is None:
+        plain = weight_seconds(pool, replace(rules, widening_efficiency=1.0), work, layout, streams.draft, batch)
+        weights *= float(plain[0]) / seconds["weights"]
+    rates = {
+        "weights": ("bytes", weights),
+        "gemm": ("FLOP", _mean_peak(pool, parts) * rules.gemm_efficiency),
+        "kv": ("bytes", hbm * rules.kv_efficiency),
+        "attention": ("FLOP", attention_peak_flops(pool, streams.kv_format) * rules.attention_efficiency),
+        "network": ("bytes", _link(deployment, rules, layout, batch * (1.0 + streams.draft))),
+        "latency": ("layers", (work.layers + float(streams.draft[0])) / seconds["latency"]),
+    }
+    if deployment.lpx is not None:
+        racks = lpx_racks_per_copy(deployment.card, deployment.lpx)
+        rates["lpx"] = ("FLOP", racks * deployment.lpx.fp8_flops_per_rack * lpx_premise("flops_efficiency"))
+    return rates
+
+
+def _mean_peak(pool: Sku, parts: tuple[Part, ...]) -> float:
+    """Mean dense peak over parts of a step, weighted by their FLOPs."""
+    seconds = sum(part.flops_per_token / peak_flops(pool, part.encoding) for part in parts)
     return sum(part.flops_per_token for part in parts) / seconds
+
+
+def _link(deployment: Deployment, rules: Physics, layout: Layout, tokens: np.ndarray) -> float:
+    """Bytes/s that the slower side of the exchange reaches."""
+    pool = deployment.pool
+    if deployment.lpx is not None:
+        return pool.scale_out_bytes_per_s_per_gpu * lpx_premise("link_efficiency")
+    up, out = network_sides(pool, rules, deployment.work, layout, tokens)
+    if out[0] > up[0]:
+        return pool.scale_out_bytes_per_s_per_gpu * rules.scale_out_efficiency
+    fitted = rules.exchange_efficiency if layout.data_parallel[0] else rules.reduce_efficiency
+    return pool.scale_up_bytes_per_s_per_gpu * fitted
 
 
 def explain_prefill(deployment: Deployment, new_tokens: float, prefix_tokens: float) -> dict[str, Any]:

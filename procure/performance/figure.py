@@ -94,7 +94,7 @@ class Load:
         native = self.card.native_precision
         if self.weight_precision != "best":
             return self.weight_precision
-        return "nvfp4" if sku.fp4_flops_per_gpu and native in ("fp8", "bf16", "fp16") else native
+        return "nvfp4" if sku.fp4_flops_per_gpu and native in ("fp8", "int8", "int4", "bf16", "fp16") else native
 
 
 def curve(pool: Pool, load: Load, speeds: np.ndarray, vintage: str, pue: float, curves: Curves | None) -> pd.DataFrame:

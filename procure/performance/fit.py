@@ -32,7 +32,6 @@ PRIOR = {
     "widening_efficiency": 0.8,
     "kv_efficiency": 0.6,
     "gemm_efficiency": 0.3,
-    "attention_efficiency": 0.45,
     "reduce_efficiency": 0.2,
     "exchange_efficiency": 0.3,
     "prefill_efficiency": 0.27,
@@ -44,7 +43,7 @@ PRIOR = {
     "fp8_latency_factor": 1.25,
 }
 """Where the search starts and what it is held to, weakly: published kernel efficiencies and a prototype's latencies."""
-HELD = ("scale_out_efficiency", "prefill_attention_efficiency")
+HELD = ("attention_efficiency", "scale_out_efficiency", "prefill_attention_efficiency")
 """Parameters that the points do not identify: premises, not fitted."""
 SOFTWARE_PRIOR = {
     "latency_per_month": 0.97,

@@ -100,10 +100,19 @@ def decode_points(
     table["source"] = premises()["lpx"]["source"] if lpx else fitted()["source"]["text"]
     table["source_date"] = premises()["lpx"]["date"] if lpx else vintage_date(vintage)
     if lpx is None:
-        for known in (curves, packaged_curves()):  # the later one wins
-            if known is not None:
-                table = anchored(table, deployment, unique, known, _best_rates)
+        table = _with_curves(table, deployment, unique, curves)
     return _for_every_element(table, inverse.ravel())[list(COLUMNS)]
+
+
+def _with_curves(table: pd.DataFrame, deployment: Deployment, asked: np.ndarray, own: Curves | None) -> pd.DataFrame:
+    """The points brought to a packaged curve where it answers, else to the user's table, else to whichever exists."""
+    measured = anchored(table, deployment, asked, packaged_curves(), _best_rates)
+    if own is None:
+        return measured
+    users = anchored(table, deployment, asked, own, _best_rates)
+    if users is table:
+        return measured
+    return measured.where(measured["evidence"] == "measured", users)
 
 
 def _best_rates(deployment: Deployment, asked: np.ndarray) -> np.ndarray:

@@ -136,7 +136,14 @@ def step_seconds(terms: dict[str, np.ndarray]) -> np.ndarray:
 
 
 def network_seconds(pool: Sku, physics: Physics, work: Work, layout: Layout, tokens: np.ndarray) -> np.ndarray:
-    """Seconds that the slower of scale-up and scale-out needs for the exchange of all layers.
+    """Seconds that the slower of scale-up and scale-out needs for the exchange of all layers."""
+    return np.maximum(*network_sides(pool, physics, work, layout, tokens))
+
+
+def network_sides(
+    pool: Sku, physics: Physics, work: Work, layout: Layout, tokens: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Seconds of the exchange of all layers over scale-up and over scale-out links.
 
     Tensor parallelism: two ring all-reduces of T activations per layer. Attention data parallelism: each token goes
     once to every other GPU that holds one of its k experts (dispatch, combine), and once to every other server.
@@ -158,7 +165,7 @@ def network_seconds(pool: Sku, physics: Physics, work: Work, layout: Layout, tok
         reduced * (servers - 1.0) / servers / inside,
     )
     scale_out = pool.scale_out_bytes_per_s_per_gpu * physics.scale_out_efficiency
-    return np.maximum(up / pool.scale_up_bytes_per_s_per_gpu, out / scale_out if np.any(servers > 1) else 0.0)
+    return up / pool.scale_up_bytes_per_s_per_gpu, np.where(servers > 1.0, out / scale_out, 0.0)
 
 
 def _others_reached(places: np.ndarray, picks: int) -> np.ndarray:

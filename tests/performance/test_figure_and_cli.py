@@ -1,0 +1,217 @@
+"""The figure, the claims and the command: units, bases, verdicts, JSON, faults."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from procure.catalogue import Catalogue
+from procure.cli import main
+from procure.errors import InputError
+from procure.performance.claims import NOT_SUPPORTED, SUPPORTED, VENDOR, claims, cmx_multiple
+from procure.performance.decode import Deployment
+from procure.performance.explain import explain_decode, explain_prefill
+from procure.performance.figure import Load, Pool, figure, unit_kw
+from procure.performance.points import decode_points
+from procure.sizing import Card
+
+POINT_FIELDS = (
+    "tps_user",
+    "tokens_per_s_per_gpu",
+    "tokens_per_s_per_mw",
+    "streams_per_gpu",
+    "gpus_per_replica",
+    "binding",
+    "source",
+    "low",
+    "high",
+)
+CARDS = (
+    "deepseek-r1",
+    "deepseek-v3.2",
+    "gpt-oss-120b",
+    "qwen3.5-397b-a17b",
+    "minimax-m2.5",
+    "kimi-k2.5",
+    "mimo-v2-flash",
+    "kimi-linear-48b-a3b",
+    "llama-3.1-8b",
+    "glm-5",
+)
+
+
+@pytest.fixture(scope="module")
+def load():
+    return Load(Card.load("deepseek-r1"), "best", "fp8", 8_000.0, 1_000.0)
+
+
+def test_throughput_per_mw_is_throughput_over_facility_power(load):
+    line = figure(["gb200-nvl72"], load, vintage="base", speeds=(50.0, 100.0))
+    sku = Catalogue.read().sku("gb200-nvl72")
+    kw = unit_kw(sku, 1.15) / 72
+    assert kw == pytest.approx((sku.power_kw + sku.attach_kw) * 1.15 / 72)
+    assert line["tokens_per_s_per_mw"].to_numpy() == pytest.approx(line["tokens_per_s_per_gpu"].to_numpy() / kw * 1000)
+    assert np.all(line["tokens_per_s_per_gpu"] < line["decode_tokens_per_s_per_gpu"])
+
+
+def test_reuse_saves_prefill_and_never_decode(load):
+    again = Load(load.card, load.weight_precision, load.kv_format, load.input_tokens, load.output_tokens, 0.9)
+    fresh, reused = (figure(["vr-nvl72"], each, vintage="base", speeds=(50.0,)) for each in (load, again))
+    assert reused["tokens_per_s_per_gpu"].iloc[0] > 1.2 * fresh["tokens_per_s_per_gpu"].iloc[0]
+    assert reused["decode_tokens_per_s_per_gpu"].iloc[0] == fresh["decode_tokens_per_s_per_gpu"].iloc[0]
+
+
+def test_max_q_gives_less_per_gpu_and_more_per_mw(load):
+    lines = figure(["vr-nvl72", "vr-nvl72-max-q"], load, vintage="base", speeds=(50.0,)).set_index("pool")
+    factor = float(Catalogue.read().fact("vr-nvl72", "maxq_throughput_factor").value)
+    full, saving = lines.loc["vr-nvl72"], lines.loc["vr-nvl72-max-q"]
+    assert saving["tokens_per_s_per_gpu"] == pytest.approx(factor * full["tokens_per_s_per_gpu"])
+    assert saving["tokens_per_s_per_mw"] > full["tokens_per_s_per_mw"]
+
+
+def test_hardware_that_cannot_be_meant_is_refused():
+    for name in ("lpx", "gb200-nvl72+ssd-kit-vr-nvl72", "hgx-h2000"):
+        with pytest.raises(InputError):
+            Pool.named(name, Catalogue.read())
+
+
+def test_the_articles_claims_are_judged_on_measured_curves(load):
+    by_text = {claim.claim: claim for claim in claims(load, "base")}
+    verdicts = [claim.verdict for claim in by_text.values()]
+    assert len(by_text) == 7
+    ten = next(claim for text, claim in by_text.items() if "10 times" in text)
+    assert ten.verdict == NOT_SUPPORTED
+    assert "measured" in ten.numbers
+    assert next(claim for text, claim in by_text.items() if "falls faster" in text).verdict == SUPPORTED
+    assert verdicts.count(VENDOR) == 3
+
+
+def test_the_hit_rate_behind_a_cmx_multiple_gives_that_multiple():
+    """Worked back: at the printed hit rate GPU-seconds per request fall to a fifth."""
+    load = Load(Card.load("deepseek-v3.2"), "best", "fp8", 8_000.0, 1_000.0)
+    words = cmx_multiple(load, "base").numbers
+    decode, full, short = (
+        float(words.split(name)[1].split(",")[0].split(")")[0]) for name in (" decode ", " in full ", " on a hit ")
+    )
+    hit = float(words.split("a hit rate of ")[1].split("%")[0]) / 100
+    assert (decode + full) / (decode + (1 - hit) * full + hit * short) == pytest.approx(5, rel=0.08)
+
+
+def test_an_explained_step_adds_up_and_matches_the_point():
+    deployment = Deployment(Catalogue.read().sku("gb300-nvl72"), Card.load("deepseek-v3.2"), "nvfp4", "fp8", "base")
+    found = explain_decode(deployment, 100_220.0, 50.0)
+    step = sum(term.seconds for term in found["terms"])
+    assert step == pytest.approx(found["point"]["step_s"])
+    assert found["tokens_per_step"] / step == pytest.approx(found["point"]["tps_user"])
+    for term in found["terms"]:
+        assert term.amount / term.rate == pytest.approx(term.seconds)
+    weights = next(term for term in found["terms"] if term.name == "weights")
+    assert weights.amount < 386e9 / 8
+    prefill = explain_prefill(deployment, 5_000.0, 95_000.0)
+    assert sum(term["gpu_s"] for term in prefill["terms"]) > sum(term["at_peak_gpu_s"] for term in prefill["terms"])
+
+
+def test_an_explained_pair_holds_the_lpx_term():
+    catalogue = Catalogue.read()
+    deployment = Deployment(
+        catalogue.sku("vr-nvl72"), Card.load("deepseek-r1"), "nvfp4", "fp8", "base", catalogue.sku("lpx")
+    )
+    found = explain_decode(deployment, 8_000.0, 200.0)
+    assert "lpx" in {term.name for term in found["terms"]}
+    assert sum(term.seconds for term in found["terms"]) == pytest.approx(found["point"]["step_s"])
+
+
+def run(capsys, *words):
+    code = main(["perf", *words])
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+def test_json_holds_every_field_of_every_point(capsys, tmp_path):
+    picture = tmp_path / "perf.svg"
+    words = [
+        "deepseek-r1",
+        "--isl",
+        "8k",
+        "--osl",
+        "1k",
+        "--tps",
+        "50,100",
+        "--json",
+        "--plot",
+        str(picture),
+        "--explain",
+    ]
+    code, out, _ = run(capsys, *words, "--plot", str(picture))
+    answer = json.loads(out)
+    assert code == 0
+    for name in POINT_FIELDS:
+        assert all(point[name] is not None for point in answer["points"]), name
+    assert {point["pool"] for point in answer["points"]} == {"gb200-nvl72", "gb300-nvl72", "vr-nvl72", "vr-nvl72+lpx"}
+    assert answer["claims"]
+    assert answer["explain"][0]["decode"]["terms"]
+    assert "<svg" in picture.read_text()
+
+
+def test_tables_name_units_sources_and_verdicts(capsys):
+    code, out, _ = run(capsys, "deepseek-r1", "--tps", "50", "--pools", "gb200-nvl72")
+    assert code == 0
+    for part in ("TPS/User", "k tok/s/MW", "USD/M tok", "source:", "not supported"):
+        assert part in out
+
+
+def test_validation_prints_aims_and_reasons(capsys):
+    from procure.catalogue import packaged_path
+
+    path = str(packaged_path("data") / "performance" / "points.csv")
+    code, out, _ = run(capsys, "--validate", path, "--json")
+    answer = json.loads(out)
+    assert code == 0
+    assert answer["overall"]["mape"] < 0.15
+    code, out, _ = run(capsys, "--validate", path)
+    assert code == 0
+    assert "not predicted" in out
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["deepseek-r1", "--pools", "gb200-nvl27"], "gb200-nvl72"),
+        (["deepseek-r1", "--vintage", "newest"], "fast"),
+        (["deepseek-r1", "--tps", "0,x"], "--tps"),
+        (["deepseek-r1", "--isl", "10M"], "163,840"),
+        ([], "CARD"),
+        (["--validate", "nothing.csv"], "nothing.csv"),
+    ],
+)
+def test_wrong_input_is_said_and_ends_with_2(capsys, words, said):
+    code, _, err = run(capsys, *words)
+    assert code == 2
+    assert said in err
+
+
+@pytest.mark.slow
+def test_all_points_of_a_large_case_take_seconds():
+    """Ten LLMs, five pools and the pair, four buckets in fourteen quarters of different lengths."""
+    import time
+
+    catalogue, rng = Catalogue.read(), np.random.default_rng(0)
+    cards = [Card.load(name) for name in CARDS]
+    begin = time.perf_counter()
+    for card in cards:
+        for name in ("hgx-h200", "hgx-b200", "gb200-nvl72", "gb300-nvl72", "vr-nvl72", "pair"):
+            context = rng.uniform(1_000, 100_000, 56)
+            decode_points(
+                catalogue.sku("vr-nvl72" if name == "pair" else name),
+                card,
+                weight_precision=card.native_precision,
+                kv_format="fp8",
+                context_mean=context,
+                context_upper=1.5 * context,
+                tps_user=np.full(56, 60.0),
+                vintage="base",
+                lpx=catalogue.sku("lpx") if name == "pair" else None,
+            )
+    assert time.perf_counter() - begin < 8.0  # about 1.3 s on a free core; shared machines are slower

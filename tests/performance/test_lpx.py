@@ -1,0 +1,96 @@
+"""VR NVL72 with LPX: whole racks, what a token takes of them, and the vendor's multiple as an input."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from performance_fixtures import dense_card, lpx_rack, mla_card, pool
+
+from procure.catalogue import Catalogue
+from procure.performance import decode_points, idle_hbm_bytes_per_gpu, lpx_racks_per_copy
+from procure.performance.calibrate import cheapest_paired_kw
+from procure.performance.frontier import Curve, prefill_gpu_s_per_output_token
+from procure.performance.lpx import vendor_scale
+from procure.performance.measured import packaged_curves
+from procure.performance.physics import physics
+from procure.sizing import Card
+
+
+def test_a_copy_takes_whole_racks_at_their_fill():
+    card = mla_card()
+    ffn = card.params.experts + card.params.shared_ffn
+    assert lpx_racks_per_copy(card, lpx_rack()) == math.ceil(ffn / (128e9 * 0.85)) == 7
+    assert lpx_racks_per_copy(Card.load("deepseek-r1"), Catalogue.read().sku("lpx")) == 7
+    assert lpx_racks_per_copy(dense_card(), lpx_rack()) == 1
+    assert lpx_racks_per_copy(card, lpx_rack(sram_bytes=2 * 128e9)) == 4
+
+
+def points(hardware, rack):
+    return decode_points(
+        hardware,
+        mla_card(),
+        weight_precision="fp8",
+        kv_format="fp8",
+        context_mean=[8_000.0] * 4,
+        context_upper=[9_000.0] * 4,
+        tps_user=[50.0, 200.0, 400.0, 600.0],
+        vintage="base",
+        lpx=rack,
+    ).drop_duplicates("element")
+
+
+def test_more_lpx_arithmetic_takes_fewer_rack_seconds():
+    slow, fast = points(pool("vr-nvl72"), lpx_rack()), points(pool("vr-nvl72"), lpx_rack(fp8_flops_per_rack=614e15))
+    assert np.all(fast["lpx_rack_s_per_token"].to_numpy() < slow["lpx_rack_s_per_token"].to_numpy())
+
+
+def test_a_token_takes_the_arithmetic_of_its_ffn_at_the_stated_shares():
+    """2 x FFN parameters per token x verified tokens / (peak x 0.4 efficiency x 0.3 busy) / scale."""
+    without = points(pool("vr-nvl72"), lpx_rack())
+    card = replace(mla_card(0))
+    plain = decode_points(
+        pool("vr-nvl72"),
+        card,
+        weight_precision="fp8",
+        kv_format="fp8",
+        context_mean=[8_000.0],
+        context_upper=[8_000.0],
+        tps_user=[50.0],
+        vintage="base",
+        lpx=lpx_rack(),
+    )
+    active = 58 * 8 * 44.04e6 + card.params.shared_ffn
+    expected = 2 * active / (307e15 * 0.4 * 0.3) / vendor_scale()
+    assert plain["lpx_rack_s_per_token"].iloc[0] == pytest.approx(expected)
+    assert without["lpx_rack_s_per_token"].min() > 0.9 * expected
+
+
+def test_lpx_reaches_speeds_that_gpus_alone_do_not():
+    alone, paired = points(pool("vr-nvl72"), None), points(pool("vr-nvl72"), lpx_rack())
+    assert paired["element"].max() == 3
+    assert alone["element"].max() < 3
+
+
+def test_the_scale_gives_the_vendors_multiple_at_400_tps_user():
+    """Per kW, prefill included, against VR alone continued log-linearly from its fit points at 250 and 300 TPS/User."""
+    catalogue = Catalogue.read()
+    vr, lpx = catalogue.sku("vr-nvl72"), catalogue.sku("lpx")
+    curve = Curve("vr-nvl72", "deepseek-r1", "nvfp4", "fp8", 8_192.0, 1_024.0, True)
+    rules = physics("base", "vr-nvl72")
+    measured = packaged_curves().of("vr-nvl72", "deepseek-r1", "nvfp4", "base").set_index("tps_user")
+    at = measured["tokens_per_s_per_gpu"]
+    alone = at[300] * (at[300] / at[250]) ** 2
+    gpu_kw = vr.power_kw / vr.gpus
+    paired_kw = cheapest_paired_kw(curve, rules, 400.0, gpu_kw, lpx.power_kw) / vendor_scale()
+    paired_kw += gpu_kw * prefill_gpu_s_per_output_token(curve, rules)
+    assert (1 / paired_kw) / (alone / gpu_kw) == pytest.approx(3.5, rel=0.02)
+
+
+def test_idle_racks_hold_weights_and_leave_the_rest():
+    hardware, card = pool("gb300-nvl72"), mla_card()
+    free = idle_hbm_bytes_per_gpu(hardware, card, "fp8")
+    assert free == pytest.approx(288e9 * 0.88 - (671e9 + 2 * 0.93e9) / 72, rel=0.01)
+    assert idle_hbm_bytes_per_gpu(pool("hgx-h200"), card, "fp8") < free
