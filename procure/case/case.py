@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, cast
@@ -42,6 +42,7 @@ class Case:
         cards: the LLMs used, by the name in ``workloads.card``.
         defaults_used: one sentence per setting, column or table that was filled in.
         folder: where it was read from, None for a case made in Python.
+        workbook: the .xlsx file that it was read from, None for CSV files.
     """
 
     settings: Settings
@@ -52,6 +53,7 @@ class Case:
     folder: Path | None
     _given: dict[str, Any] = field(repr=False)
     _given_tables: dict[str, pd.DataFrame] = field(repr=False)
+    workbook: Path | None = None
 
     @classmethod
     def read(cls, path: str | Path) -> Case:
@@ -90,7 +92,8 @@ class Case:
     @classmethod
     def _read_workbook(cls, path: Path) -> Case:
         given, tables, faults, book = read_workbook(path)
-        return cast(Case, located(book, lambda: cls._checked(given, tables, path.parent, faults)))
+        case = cast(Case, located(book, lambda: cls._checked(given, tables, path.parent, faults)))
+        return replace(case, workbook=path)
 
     @classmethod
     def from_tables(
@@ -138,6 +141,11 @@ class Case:
             raise InputError(faults)
         frames = {name: frame_of(table, tables[name]) for name, table in TABLES.items()}
         return cls(settings, frames, catalogue, cards, tuple(used), folder, given, given_tables)
+
+    @property
+    def source(self) -> Path | None:
+        """What :meth:`read` takes to read the case again: its workbook or folder, None for a case made in Python."""
+        return self.workbook or self.folder
 
     @property
     def given(self) -> dict[str, Any]:

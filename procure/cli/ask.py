@@ -56,4 +56,8 @@ def _case_of(plan: object, result: Path) -> Path | None:
     stated = str(plan.summary.get("case_folder") or "")
     places = [Path(stated), result / stated] if stated else []
     places.append(packaged_path("data") / "cases" / str(plan.summary.get("case", "")))
-    return next((place for place in places if (place / "case.toml").is_file()), None)
+    return next((place for place in places if (place / "case.toml").is_file() or _is_workbook(place)), None)
+
+
+def _is_workbook(place: Path) -> bool:
+    return place.suffix.lower() == ".xlsx" and place.is_file()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
 import zipfile
 
 import pandas as pd
@@ -176,3 +178,21 @@ def test_the_verb_goes_both_ways(tmp_path, example):
     assert Case.read(book).input_hash == example.input_hash
     with pytest.raises(InputError, match="new file"):
         run(build_app(), ["template", str(book)], catch_exceptions=False)
+
+
+def test_a_case_knows_what_to_read_again(example, book):
+    case = Case.read(book)
+    assert case.source == book
+    assert Case.read(case.source).input_hash == example.input_hash
+    assert example.source == example.folder
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("soffice") is None, reason="needs LibreOffice")
+def test_a_workbook_saved_by_libreoffice_is_the_same_case(tmp_path, example, book):
+    profile = f"-env:UserInstallation=file://{tmp_path}/profile"
+    words = ["soffice", "--headless", profile, "--convert-to", "xlsx", "--outdir", str(tmp_path / "out"), str(book)]
+    subprocess.run(words, check=True, capture_output=True, timeout=180)
+    back = Case.read(tmp_path / "out" / book.name)
+    assert back.input_hash == example.input_hash
+    assert back.given == example.given
