@@ -88,7 +88,7 @@ def packaged_curve(name: str) -> Curve:
         name,
         tuple(rows["age_s"]),
         tuple(rows[f"return_{level or 'base'}"]),
-        dict(zip(sources.index, sources[level or "base"], strict=True))[(plain, "reused_share")],
+        float(str(dict(zip(sources.index, sources[level or "base"], strict=True))[(plain, "reused_share")])),
     )
 
 

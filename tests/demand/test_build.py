@@ -12,7 +12,7 @@ from scipy.stats import norm
 
 from procure.demand import build
 from procure.demand.library import TIERS, scenario_facts, scenario_names, sla_facts
-from procure.demand.reuse import LAST_AGE_S, curve_names, interval_ends, intervals, packaged_curve
+from procure.demand.reuse import LAST_AGE_S, curve_names, interval_ends, intervals, packaged_curve, reuse_facts
 from procure.errors import InputError
 from procure.quarter import Quarter
 
@@ -267,6 +267,22 @@ def test_intervals_cover_all_returns_up_to_an_hour_without_gaps():
         table = intervals(curve)
         assert table["return_share"].sum() == pytest.approx(float(curve.at(LAST_AGE_S)), abs=1e-4)
         assert (table["age_from_s"].to_numpy()[1:] == table["age_to_s"].to_numpy()[:-1]).all()
+
+
+@pytest.mark.parametrize("curve", packaged(":low") + packaged(":base") + packaged(":high"), ids=lambda c: c.name)
+def test_hits_per_occupied_second_fall_from_interval_to_interval(curve):
+    """Concave: whoever keeps caches longest-lived first gains least, so a plan fills the intervals in their order."""
+    table = intervals(curve)
+    occupied = (table["age_to_s"] - table["age_from_s"]) * (1 - curve.reused_share * table["mean_return_before"])
+    worth = (table["return_share"] / occupied).to_numpy()
+    assert (np.diff(worth) <= 1e-9).all()
+
+
+def test_every_curve_names_its_scope_and_sources():
+    facts = reuse_facts().pivot(index="curve", columns="quantity", values="base")
+    assert set(facts["scope"]) <= {"session", "tenant", "global"}
+    assert facts["reused_share"].notna().all()
+    assert (reuse_facts()["source"].str.len() > 0).all()
 
 
 def test_mean_return_is_between_the_returns_at_the_ends():
