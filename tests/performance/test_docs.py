@@ -1,0 +1,31 @@
+"""The accuracy that the page states is the accuracy that the fit found."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from procure.performance.physics import fitted
+
+PAGE = (Path(__file__).parents[2] / "docs" / "performance.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("kind", ["without_speculation", "with_speculation"])
+def test_the_table_of_kept_out_runs_states_the_fits_errors(kind):
+    found = fitted()["errors"]["test"][kind]
+    row = f"| {found['n']} | {found['mape']:.1%} | {found['median_ape']:.1%} |"
+    assert row in PAGE
+
+
+@pytest.mark.parametrize(
+    "name", ["gb200-nvl72", "gb300-nvl72", "hgx-b300", "kimi-k2.5", "minimax-m2.5", "gpt-oss-120b"]
+)
+def test_what_leaving_a_group_out_costs_is_stated(name):
+    assert f"{fitted()['errors']['left_out'][name]['without_speculation']['mape']:.1%}" in PAGE
+
+
+def test_counts_of_runs_and_the_scale_are_stated():
+    source = fitted()["source"]
+    assert f"{source['fit_rows']} distinct runs of the fit part, {source['test_rows']} of the test part" in PAGE
+    assert f"({fitted()['lpx']['scale']:.2f})" in PAGE
