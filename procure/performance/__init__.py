@@ -1,6 +1,7 @@
 """Throughput against TPS/User for every pool: decode operating points, prefill cost and time, with their evidence."""
 
 from procure.performance.lpx import lpx_racks_per_copy
+from procure.performance.physics import vintage_at
 from procure.performance.points import (
     decode_points,
     idle_hbm_bytes_per_gpu,
@@ -16,4 +17,5 @@ __all__ = [
     "prefill_gpu_seconds",
     "prefill_gpus_per_replica",
     "prefill_latency_s",
+    "vintage_at",
 ]

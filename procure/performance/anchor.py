@@ -16,7 +16,7 @@ of benchmarks are drawn at 90% of the nominal on average.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -68,7 +68,7 @@ def anchored(
     closest = gaps.argmin(axis=0)
     for position, curve in enumerate(curves):
         mine = closest == position
-        reading = _read(deployment, curve, asked, rates)
+        reading = _read(deployment, curve, asked, rates, known.vintage)
         element = table["element"].to_numpy()
         hit = mine[element] & np.isfinite(reading.factor[element])
         _scale(table, hit, reading.factor[element])
@@ -104,14 +104,15 @@ def _context(curve: pd.DataFrame) -> float:
     return float(LENGTH_DRAWN * (first["isl"] + first["osl"] / 2))
 
 
-def _read(deployment: Deployment, curve: pd.DataFrame, asked: np.ndarray, rates: Rates) -> _Reading:
+def _read(deployment: Deployment, curve: pd.DataFrame, asked: np.ndarray, rates: Rates, vintage: str) -> _Reading:
+    """The ratio is taken at the software of the curve (``vintage``, or the deployment's own for a user's table)."""
     speeds = curve["tps_user"].to_numpy(dtype=float)
     inside = np.clip(asked[2], speeds[0], speeds[-1])
     distinct, back = np.unique(inside, return_inverse=True)
     measured = np.exp(np.interp(distinct, speeds, np.log(curve["tokens_per_s_per_gpu"].to_numpy(dtype=float))))
     own = _context(curve)
-    wanted = _decode_rate(deployment, curve, measured)
-    exact = wanted / rates(deployment, _lengths(own, distinct))
+    then = replace(deployment, vintage=vintage or deployment.vintage)
+    exact = _decode_rate(then, curve, measured) / rates(then, _lengths(own, distinct))
     falling = np.minimum.accumulate(np.where(np.isfinite(exact), exact, np.inf))
     gap = asked[0] / own - 1.0
     near = np.abs(gap) <= CONTEXT_MATCH
@@ -121,7 +122,7 @@ def _read(deployment: Deployment, curve: pd.DataFrame, asked: np.ndarray, rates:
         edge = rates(deployment, _lengths(own * (1.0 - CONTEXT_MATCH), asked[2])) * exact[back]
         least = edge / rates(deployment, np.ascontiguousarray(asked))
         factor = np.where(shorter, np.fmax(factor, least), factor)
-    on_curve = near & (asked[2] >= speeds[0]) & (asked[2] <= speeds[-1])
+    on_curve = near & (asked[2] >= speeds[0]) & (asked[2] <= speeds[-1]) & (then.vintage == deployment.vintage)
     nearest = np.searchsorted(speeds, inside, side="right") - 1
     return _Reading(factor, on_curve, nearest)
 

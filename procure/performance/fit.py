@@ -81,7 +81,7 @@ def split_runs(seen: pd.DataFrame) -> pd.DataFrame:
 def parts(seen: pd.DataFrame, split: pd.DataFrame) -> pd.Series:
     """``fit`` or ``test`` of each row; rows of runs that the split does not know are ``test``."""
     known = dict(zip(split["run"], split["part"], strict=True))
-    return run_key(seen).map(known).fillna("test")
+    return run_key(seen).map(lambda run: known.get(run, "test"))
 
 
 def decode_runs(seen: pd.DataFrame) -> pd.DataFrame:

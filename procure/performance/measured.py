@@ -64,7 +64,7 @@ class Curves:
 
     def of(self, sku: str, card: str, weight_precision: str, vintage: str) -> pd.DataFrame:
         """Rows for a pool, card and precision at a vintage, in order of TPS/User."""
-        if self.vintage not in ("", vintage):
+        if self.vintage not in ("", vintage.partition("+")[0]):
             return self.table.iloc[:0]
         mine = (self.table["sku"] == sku) & (self.table["card"] == card)
         mine &= self.table["weight_precision"] == weight_precision

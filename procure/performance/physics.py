@@ -14,6 +14,7 @@ import numpy as np
 
 from procure.catalogue.paths import packaged_path
 from procure.errors import Fault, InputError, nearest
+from procure.quarter import Quarter
 
 LATENCIES = ("layer_latency_s", "latent_latency_s", "tensor_latency_s", "spread_latency_s", "off_domain_latency_s")
 DECODE_EFFICIENCIES = ("weight_efficiency", "kv_efficiency", "gemm_efficiency", "attention_efficiency")
@@ -126,26 +127,62 @@ def vintages() -> tuple[str, ...]:
 def vintage_factors(vintage: str) -> dict[str, float]:
     """Factors of a software vintage on latency, decode efficiency and prefill efficiency.
 
+    A path over time is a vintage with months behind it: ``base+12`` is ``base`` with twelve months of further latency
+    gains at ``[vintage.path]`` of ``premises.toml``.
+
     ``none`` is the software of the fitted rows, ``base`` was fitted on the frontier of July 2026, ``fast`` is
     ``base`` with the latency of ``[vintage.fast]`` of ``premises.toml``.
 
     Raises:
         InputError: no such vintage.
     """
-    if vintage not in vintages():
-        expected = f"One of {', '.join(vintages())}."
-        raise InputError([Fault("", 0, "vintage", str(vintage), expected, nearest(vintage, vintages()))])
-    if vintage == "none":
-        return dict.fromkeys(FACTORS, 1.0)
-    base = {name: float(fitted()["vintage"]["base"][name]) for name in FACTORS}
-    if vintage == "fast":
-        base["latency"] *= float(premises()["vintage"]["fast"]["latency_of_base"])
-    return base
+    level, months = vintage_parts(vintage)
+    factors = dict.fromkeys(FACTORS, 1.0)
+    if level != "none":
+        factors = {name: float(fitted()["vintage"]["base"][name]) for name in FACTORS}
+    if level == "fast":
+        factors["latency"] *= float(premises()["vintage"]["fast"]["latency_of_base"])
+    factors["latency"] *= float(premises()["vintage"]["path"]["latency_per_month"]) ** months
+    return factors
+
+
+def vintage_parts(vintage: str) -> tuple[str, int]:
+    """Level and further months of a vintage such as ``base`` or ``base+12``.
+
+    Raises:
+        InputError: no such level, or months that are not a whole number.
+    """
+    level, plus, months = str(vintage).partition("+")
+    if level in vintages() and (not plus or months.isdigit()):
+        return level, int(months or 0)
+    expected = f"One of {', '.join(vintages())}, with `+months` behind it for a later date."
+    raise InputError([Fault("", 0, "vintage", str(vintage), expected, nearest(level, vintages()))])
+
+
+def vintage_at(pace: str, quarter: str) -> str:
+    """Vintage of a quarter on a path: ``none`` stands still, ``base`` and ``fast`` go on from their level.
+
+    Args:
+        pace: ``none``, ``base`` or ``fast``.
+        quarter: such as ``2027Q3``; its first month counts.
+
+    Raises:
+        InputError: no such pace.
+    """
+    level, _ = vintage_parts(pace)
+    if level == "none":
+        return level
+    begin = Quarter(quarter)
+    months = begin.year * 12 + 3 * begin.number - 2 - _month_number(fitted()["vintage"]["base"]["date"])
+    return f"{level}+{max(round(months), 0)}"
 
 
 def vintage_date(vintage: str) -> str:
-    """Month of the software that a vintage stands for."""
-    return str({"none": fitted()["software"]["reference_month"]}.get(vintage, fitted()["vintage"]["base"]["date"]))
+    """Month of the software that a vintage stands for: of its evidence, with further months added."""
+    level, months = vintage_parts(vintage)
+    text = fitted()["software"]["reference_month"] if level == "none" else fitted()["vintage"]["base"]["date"]
+    month = round(_month_number(text)) - 1 + months
+    return f"{month // 12}-{month % 12 + 1:02d}"
 
 
 def reference_physics() -> Physics:

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from procure.errors import Fault, InputError
 from procure.performance.calibrate import calibrate, frontier_errors, lpx_scale
 from procure.performance.fit import Fit, decode_runs, fit, parts, prefill_rows, split_runs
 from procure.performance.observations import observe, read_points
-from procure.performance.physics import FACTORS
+from procure.performance.physics import FACTORS, fitted
 from procure.performance.predict import Runs
 
 REFERENCE_MONTH = "2026-02"
@@ -24,6 +25,9 @@ LEFT_OUT = {
 }
 """Hardware and cards that are left out in turn, to see what the fit says about what it never saw."""
 BAND_QUANTILES = (0.1, 0.9)
+LEAST_BAND = 10
+LEAST_FRONTIER = 3
+"""Frontier points below which shipped vintages, bring-up factors and LPX scale are kept."""
 
 
 def refit(path: str | Path) -> tuple[dict[str, Any], pd.DataFrame]:
@@ -41,13 +45,21 @@ def refit(path: str | Path) -> tuple[dict[str, Any], pd.DataFrame]:
     runs, prefill = decode_runs(seen), prefill_rows(seen)
     learned, kept = runs[runs["part"] == "fit"], runs[runs["part"] == "test"]
     measured_prefill = prefill[(prefill["part"] == "fit") & ~prefill["software"].str.contains("derived")]
+    if learned.empty:
+        expected = "Rows of decode or aggregated runs on hardware of the catalogue, with lengths, speed and throughput."
+        raise InputError([Fault(Path(path).name, 0, "", f"{len(seen)} rows, none of use", expected)])
     found = fit(learned, measured_prefill)
     frontier = seen[seen["frontier"] & (seen["date"] == VINTAGE_MONTH) & (seen["reason"] == "")]
     bring_up = frontier["sku"].isin(BRING_UP_POOLS)
-    base = calibrate(frontier[~bring_up], found.rules, newer=True)
-    at_base = found.rules.scaled(**base)
-    pools = {sku: calibrate(rows, at_base) for sku, rows in frontier[bring_up].groupby("sku")}
+    base = _vintage(frontier[~bring_up], found)
+    at_base = found.rules.scaled(**{name: base[name] for name in FACTORS})
+    pools = fitted()["pool"] | {
+        sku: calibrate(rows, at_base) for sku, rows in frontier[bring_up].groupby("sku") if len(rows) >= LEAST_FRONTIER
+    }
     rubin = frontier[frontier["sku"] == "vr-nvl72"]
+    scale = fitted()["lpx"]["scale"]
+    if len(rubin) >= LEAST_FRONTIER:
+        scale = lpx_scale(rubin, at_base.scaled(**pools["vr-nvl72"]))
     answer = {
         "source": {
             "text": f"physics fitted on {len(learned)} measured runs ({Path(path).name})",
@@ -55,22 +67,22 @@ def refit(path: str | Path) -> tuple[dict[str, Any], pd.DataFrame]:
             "test_rows": len(kept),
         },
         "band": {
-            "without_speculation": band(found, kept[~kept["speculation"]]),
-            "with_speculation": band(found, kept[kept["speculation"]]),
+            "without_speculation": band(found, kept[~kept["speculation"]], "without_speculation"),
+            "with_speculation": band(found, kept[kept["speculation"]], "with_speculation"),
         },
         "physics": dict(vars(found.rules)),
         "software": {"reference_month": REFERENCE_MONTH, "latency_per_month": found.latency_per_month},
         "software.framework": {name: dict(vars(each)) for name, each in found.frameworks.items()},
-        "vintage.base": base | {"date": VINTAGE_MONTH, "fit_rows": int((~bring_up).sum())},
+        "vintage.base": base,
         "pool": pools,
-        "lpx": {"scale": lpx_scale(rubin, at_base.scaled(**pools["vr-nvl72"]))},
+        "lpx": {"scale": scale},
         "errors": {
             "fit": errors(found, learned),
             "test": errors(found, kept),
             "frontier": {
                 "blackwell": log_errors(frontier_errors(frontier[~bring_up], at_base)),
                 **{
-                    sku: log_errors(frontier_errors(rows, at_base.scaled(**pools[sku])))
+                    str(sku): log_errors(frontier_errors(rows, at_base.scaled(**pools[sku])))
                     for sku, rows in frontier[bring_up].groupby("sku")
                 },
             },
@@ -80,8 +92,21 @@ def refit(path: str | Path) -> tuple[dict[str, Any], pd.DataFrame]:
     return answer, split
 
 
-def band(found: Fit, rows: pd.DataFrame) -> list[float]:
-    """Measured over predicted TPS/User at the measured batch, 10th and 90th percentile."""
+def _vintage(frontier: pd.DataFrame, found: Fit) -> dict[str, Any]:
+    """Factors of vintage ``base`` with their date; those shipped where the file has too few frontier points."""
+    if len(frontier) < LEAST_FRONTIER:
+        return dict(fitted()["vintage"]["base"])
+    factors = calibrate(frontier, found.rules, newer=True)
+    return {**factors, "date": VINTAGE_MONTH, "fit_rows": len(frontier)}
+
+
+def band(found: Fit, rows: pd.DataFrame, kind: str) -> list[float]:
+    """Measured over predicted TPS/User at the measured batch, 10th and 90th percentile.
+
+    The shipped band of ``kind`` where fewer than :data:`LEAST_BAND` rows were kept out.
+    """
+    if len(rows) < LEAST_BAND:
+        return list(fitted()["band"][kind])
     ratio = rows["tps_user"].to_numpy(dtype=float) / _predicted(found, rows)
     return [round(float(each), 3) for each in np.quantile(ratio, BAND_QUANTILES)]
 
@@ -92,6 +117,8 @@ def _predicted(found: Fit, rows: pd.DataFrame) -> np.ndarray:
 
 def log_errors(logs: np.ndarray) -> dict[str, float | int]:
     """Count, MAPE, median absolute error and bias of log(predicted / measured)."""
+    if not len(logs):
+        return {"n": 0}
     off = np.abs(np.expm1(logs))
     return {
         "n": len(logs),

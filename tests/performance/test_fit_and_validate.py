@@ -13,9 +13,18 @@ from procure.catalogue import packaged_path
 from procure.errors import InputError
 from procure.performance.fit import decode_runs, fit, parts, prefill_rows, run_key
 from procure.performance.observations import COLUMNS, observe, read_points
-from procure.performance.physics import Software, fitted, reference_physics, software, vintage_factors, vintages
+from procure.performance.physics import (
+    Software,
+    fitted,
+    reference_physics,
+    software,
+    vintage_at,
+    vintage_date,
+    vintage_factors,
+    vintages,
+)
 from procure.performance.predict import Runs, months_after, predict_runs
-from procure.performance.refit import errors, to_toml
+from procure.performance.refit import errors, refit, to_toml
 from procure.performance.validate import validate
 
 POINTS = packaged_path("data") / "performance" / "points.csv"
@@ -215,6 +224,38 @@ def test_vintages_go_from_slow_to_fast():
     assert vintage_factors("none") == {"latency": 1.0, "efficiency": 1.0, "prefill": 1.0}
     with pytest.raises(InputError, match="base"):
         vintage_factors("bases")
+
+
+def test_a_path_goes_on_from_its_vintage_quarter_by_quarter():
+    assert vintage_at("none", "2028Q4") == "none"
+    assert vintage_at("base", "2026Q3") == "base+0"
+    assert vintage_at("fast", "2027Q3") == "fast+12"
+    later, sooner = (vintage_factors(vintage_at("base", quarter)) for quarter in ("2028Q1", "2027Q1"))
+    assert later["latency"] < sooner["latency"] < vintage_factors("base")["latency"]
+    assert vintage_factors("base+0") == vintage_factors("base")
+    assert vintage_date("base+12") == "2027-07"
+    with pytest.raises(InputError, match="months"):
+        vintage_factors("base+soon")
+
+
+def test_a_file_without_frontier_points_keeps_the_shipped_vintage(tmp_path, seen):
+    some = decode_runs(seen)
+    some = some[some["sku"] == "hgx-h200"]
+    path = tmp_path / "h200.csv"
+    some[list(COLUMNS)].to_csv(path, index=False)
+    answer, split = refit(path)
+    assert answer["vintage.base"] == fitted()["vintage"]["base"]
+    assert answer["lpx"]["scale"] == fitted()["lpx"]["scale"]
+    assert answer["source"]["fit_rows"] + answer["source"]["test_rows"] == len(some)
+    assert set(split["part"]) == {"fit", "test"}
+    tomllib.loads(to_toml(answer))
+
+
+def test_a_file_without_a_usable_row_is_refused(tmp_path):
+    path = tmp_path / "amd.csv"
+    rows(hardware="MI300X").to_csv(path, index=False)
+    with pytest.raises(InputError, match="none of use"):
+        refit(path)
 
 
 def test_frameworks_that_were_not_fitted_count_as_the_reference():
