@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from procure.performance.engine import MOST_STREAMS_PER_GPU, Engine
+from procure.performance.engine import Engine
 from procure.performance.layouts import (
     largest_batch_in_hbm,
     layouts,
@@ -24,7 +24,7 @@ from procure.performance.lpx import (
     rack_seconds_per_token,
     vendor_scale,
 )
-from procure.performance.physics import Physics, calibrated_apart, fitted, physics, premises
+from procure.performance.physics import Physics, calibrated_apart, fitted, physics, premise, premises
 from procure.performance.step import (
     Layout,
     Streams,
@@ -140,7 +140,7 @@ def engine(deployment: Deployment, lengths: Lengths, rules: Physics, practice: P
         terms=terms,
         weights=weights,
         least=smallest_batch(layout),
-        most=np.minimum(fits, MOST_STREAMS_PER_GPU * layout.gpus),
+        most=np.minimum(fits, premise("most_streams_per_gpu") * layout.gpus),
         room=room + 0.0 * drafts,
         stored=stored_mean / cache_shares(work, layout),
     )

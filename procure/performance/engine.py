@@ -16,7 +16,6 @@ from procure.performance.step import Layout, step_seconds
 Terms = Callable[[np.ndarray], dict[str, np.ndarray]]
 """Batch per replica to seconds of each term of a step."""
 
-MOST_STREAMS_PER_GPU = 16_384.0
 _HALVINGS = 22
 
 
