@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 PANEL = "Prepare"
+HARDWARE_COLUMNS = ("sku", "attribute", "value", "unit", "low", "high", "kind", "source", "source_date", "note")
 DEFAULT_POOLS = "gb200-nvl72,gb300-nvl72,vr-nvl72,vr-nvl72+lpx"
 
 
@@ -29,6 +30,7 @@ def perf(
     vintage: str = typer.Option("base", help="Software: none, base or fast."),
     tps: str = typer.Option(None, help="TPS/User, separated by commas."),
     table: Annotated[Path | None, typer.Option(help="Your own measured points (CSV, see docs/performance.md).")] = None,
+    hardware: Annotated[Path | None, typer.Option(help="Your own hardware rows, as a case's hardware.csv.")] = None,
     explain: bool = typer.Option(False, "--explain", help="Bytes, FLOPs and seconds of every term of a step."),
     plot: Annotated[Path | None, typer.Option(help="Write the figure (.png, .svg or .pdf).")] = None,
     fit: Annotated[
@@ -47,7 +49,7 @@ def perf(
     elif validate is not None:
         _validate(validate, as_json)
     else:
-        _figure(card, pools, isl, osl, reuse, weights, kv_format, vintage, tps, table, explain, plot, as_json)
+        _figure(card, pools, isl, osl, reuse, weights, kv_format, vintage, tps, table, hardware, explain, plot, as_json)
 
 
 def _fit(points: Path, out: Path | None, as_json: bool) -> None:
@@ -88,6 +90,7 @@ def _figure(
     vintage: str,
     tps: str | None,
     table: Path | None,
+    hardware: Path | None,
     explain: bool,
     plot: Path | None,
     as_json: bool,
@@ -110,9 +113,10 @@ def _figure(
         raise InputError([Fault("", 0, "--isl", f"{longest:,.0f}", expected)])
     speeds = _speeds(tps) if tps else SPEEDS
     own = Curves.read(table) if table else None
-    lines = figure(names, load, vintage=vintage, speeds=speeds, curves=own)
-    dots = measured_points(names, load, own)
-    found = claims(load, vintage)
+    catalogue = _catalogue(hardware)
+    lines = figure(names, load, vintage=vintage, speeds=speeds, curves=own, catalogue=catalogue)
+    dots = measured_points(names, load, own, catalogue)
+    found = claims(load, vintage, catalogue)
     if plot is not None:
         from procure.performance.picture import draw
 
@@ -128,20 +132,40 @@ def _figure(
             "claims": [vars(claim) for claim in found],
         }
         if explain:
-            answer["explain"] = _explanations(names, load, vintage, speeds)
+            answer["explain"] = _explanations(names, load, vintage, speeds, catalogue)
         show_json(answer)
         return
     show_figure(lines, load, vintage)
     show_claims(found)
     if explain:
-        for each in _explanations(names, load, vintage, speeds):
+        for each in _explanations(names, load, vintage, speeds, catalogue):
             show_explanation(each)
     if plot is not None:
         typer.echo(f"Wrote {plot}.")
 
 
-def _explanations(names: list[str], load: Any, vintage: str, speeds: tuple[float, ...]) -> list[dict[str, Any]]:
+def _catalogue(hardware: Path | None) -> Any:
     from procure.catalogue import Catalogue
+    from procure.errors import Fault, InputError
+
+    if hardware is None:
+        return Catalogue.read()
+    import pandas as pd
+
+    try:
+        rows = pd.read_csv(hardware, dtype=str, keep_default_na=False)
+    except OSError as error:
+        raise InputError([Fault(str(hardware), 0, "", "", f"The file cannot be read: {error.strerror}.")]) from error
+    missing = [name for name in HARDWARE_COLUMNS if name not in rows]
+    if missing:
+        expected = f"Needs the columns {', '.join(HARDWARE_COLUMNS)}."
+        raise InputError([Fault(hardware.name, 1, name, "", expected) for name in missing])
+    return Catalogue.read(rows)
+
+
+def _explanations(
+    names: list[str], load: Any, vintage: str, speeds: tuple[float, ...], catalogue: Any
+) -> list[dict[str, Any]]:
     from procure.performance.decode import Deployment
     from procure.performance.explain import explain_decode, explain_prefill
     from procure.performance.figure import Pool
@@ -149,7 +173,7 @@ def _explanations(names: list[str], load: Any, vintage: str, speeds: tuple[float
     found = []
     kept = load.reused_share * load.input_tokens
     for name in names:
-        pool = Pool.named(name, Catalogue.read())
+        pool = Pool.named(name, catalogue)
         deployment = Deployment(pool.sku, load.card, load.precision(pool.sku), load.kv_format, vintage, pool.lpx)
         prefill = explain_prefill(deployment, load.input_tokens - kept, kept)
         for speed in speeds:

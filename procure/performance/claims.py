@@ -32,26 +32,28 @@ class Claim:
     numbers: str
 
 
-def claims(load: Load, vintage: str) -> list[Claim]:
+def claims(load: Load, vintage: str, catalogue: Catalogue | None = None) -> list[Claim]:
     """Every statement of the article about NVL72, LPX and CMX throughput, tested on one card.
 
     Args:
         load: card, formats and lengths.
         vintage: software vintage.
+        catalogue: hardware; the packaged one by default.
     """
-    lines = figure([BLACKWELL, RUBIN, PAIR], load, vintage=vintage, speeds=SPEEDS)
+    hardware = catalogue or Catalogue.read()
+    lines = figure([BLACKWELL, RUBIN, PAIR], load, vintage=vintage, speeds=SPEEDS, catalogue=hardware)
     table = lines.pivot(index="tps_user", columns="pool", values="tokens_per_s_per_mw").reindex(SPEEDS)
     table = table.reindex(columns=[BLACKWELL, RUBIN, PAIR])
     evidence = lines.set_index(["pool", "tps_user"])["evidence"]
     rubin = table[RUBIN] / table[BLACKWELL]
     return [
-        _compute(load, rubin, evidence),
+        _compute(load, rubin, evidence, hardware),
         _falls_faster(rubin, evidence),
         _ten_times(rubin, evidence),
         _thirty_five_times(table),
         _three_and_a_half_times(table),
         _low_speed(table),
-        cmx_multiple(load, vintage),
+        cmx_multiple(load, vintage, hardware),
     ]
 
 
@@ -64,8 +66,7 @@ def _listed(ratios: pd.Series, evidence: pd.Series) -> str:
     return "; ".join(parts)
 
 
-def _compute(load: Load, rubin: pd.Series, evidence: pd.Series) -> Claim:
-    catalogue = Catalogue.read()
+def _compute(load: Load, rubin: pd.Series, evidence: pd.Series, catalogue: Catalogue) -> Claim:
     new, old = catalogue.sku(RUBIN), catalogue.sku(BLACKWELL)
     field = "fp4_flops_per_gpu" if "fp4" in load.precision(new) else "fp8_flops_per_gpu"
     kw = {sku.name: (sku.power_kw + sku.attach_kw) / sku.gpus for sku in (new, old)}
@@ -151,13 +152,15 @@ def _low_speed(table: pd.DataFrame) -> Claim:
     )
 
 
-def cmx_multiple(load: Load, vintage: str, multiple: float = 5.0, reused_share: float = 0.95) -> Claim:
+def cmx_multiple(
+    load: Load, vintage: str, catalogue: Catalogue, multiple: float = 5.0, reused_share: float = 0.95
+) -> Claim:
     """Which share of requests must hit a cache for ``multiple`` times the throughput of recomputing everything.
 
     GPU-seconds per request are ``decode + (1 - hit) x full prefill + hit x prefill of the new tokens``; the
     baseline is hit = 0. The pool is VR NVL72, a hit reuses ``reused_share`` of the prompt, decode runs at 50 TPS/User.
     """
-    pool = Catalogue.read().sku(RUBIN)
+    pool = catalogue.sku(RUBIN)
     formats = {"weight_precision": load.precision(pool), "kv_format": load.kv_format, "vintage": vintage}
     prompt, answer = 100_000.0, 440.0
     if prompt + answer > load.card.max_context_tokens:

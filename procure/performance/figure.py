@@ -68,6 +68,25 @@ class Pool:
 
 
 @dataclass(frozen=True)
+class Facility:
+    """What turns units into MW and money.
+
+    Attributes:
+        pue: facility power over IT power.
+        usd_per_kwh: price of electricity.
+    """
+
+    pue: float
+    usd_per_kwh: float
+
+    @classmethod
+    def of(cls, catalogue: Catalogue) -> Facility:
+        """A liquid-cooled hall at the packaged price of electricity."""
+        pue, price = (catalogue.premise("site", name) for name in ("pue_liquid_hall", "electricity_usd_per_kwh"))
+        return cls(float(pue.value), float(price.value))
+
+
+@dataclass(frozen=True)
 class Load:
     """What is served: an LLM in given formats at given lengths.
 
@@ -97,7 +116,9 @@ class Load:
         return "nvfp4" if sku.fp4_flops_per_gpu and native in ("fp8", "int8", "int4", "bf16", "fp16") else native
 
 
-def curve(pool: Pool, load: Load, speeds: np.ndarray, vintage: str, pue: float, curves: Curves | None) -> pd.DataFrame:
+def curve(
+    pool: Pool, load: Load, speeds: np.ndarray, vintage: str, site: Facility, curves: Curves | None
+) -> pd.DataFrame:
     """One line of the figure: the best point at each TPS/User that the pool reaches.
 
     Args:
@@ -105,7 +126,7 @@ def curve(pool: Pool, load: Load, speeds: np.ndarray, vintage: str, pue: float, 
         load: what is served.
         speeds: TPS/User asked for, ascending.
         vintage: software vintage.
-        pue: facility power over IT power.
+        site: facility power and electricity.
         curves: a user's table, or None.
     """
     precision = load.precision(pool.sku)
@@ -135,11 +156,11 @@ def curve(pool: Pool, load: Load, speeds: np.ndarray, vintage: str, pue: float, 
     decode = points["tokens_per_s_per_gpu"].to_numpy(dtype=float)
     rate = over_all_gpus(decode, prefill_s / load.output_tokens) * pool.throughput
     lpx_s = points["lpx_rack_s_per_token"].to_numpy(dtype=float)
-    kw = unit_kw(pool.sku, pue) / pool.sku.gpus / rate
-    usd_per_s = usd_per_unit_hour(pool.sku, pue) / pool.sku.gpus / 3600.0 / rate
+    kw = unit_kw(pool.sku, site.pue) / pool.sku.gpus / rate
+    usd_per_s = usd_per_unit_hour(pool.sku, site) / pool.sku.gpus / 3600.0 / rate
     if pool.lpx is not None:
-        kw = kw + lpx_s * unit_kw(pool.lpx, pue)
-        usd_per_s = usd_per_s + lpx_s * usd_per_unit_hour(pool.lpx, pue) / 3600.0
+        kw = kw + lpx_s * unit_kw(pool.lpx, site.pue)
+        usd_per_s = usd_per_s + lpx_s * usd_per_unit_hour(pool.lpx, site) / 3600.0
     return pd.DataFrame(
         {
             "pool": pool.label,
@@ -167,36 +188,50 @@ def unit_kw(sku: Sku, pue: float) -> float:
     return (sku.power_kw + sku.attach_kw) * pue
 
 
-def usd_per_unit_hour(sku: Sku, pue: float) -> float:
+def usd_per_unit_hour(sku: Sku, site: Facility) -> float:
     """USD for one hour of one unit at full use: capital straight-line over its life, support and electricity."""
     capital = (sku.price_usd + sku.attach_usd + sku.install_usd) / (sku.life_years * HOURS_PER_YEAR)
     support = sku.price_usd * sku.support_per_year / HOURS_PER_YEAR
-    return (
-        capital + support + unit_kw(sku, pue) * float(Catalogue.read().premise("site", "electricity_usd_per_kwh").value)
-    )
+    return capital + support + unit_kw(sku, site.pue) * site.usd_per_kwh
 
 
 def figure(
-    pools: list[str], load: Load, *, vintage: str, speeds: tuple[float, ...] = SPEEDS, curves: Curves | None = None
+    pools: list[str],
+    load: Load,
+    *,
+    vintage: str,
+    speeds: tuple[float, ...] = SPEEDS,
+    curves: Curves | None = None,
+    catalogue: Catalogue | None = None,
 ) -> pd.DataFrame:
     """All lines of the figure, one row per pool and TPS/User reached.
+
+    Args:
+        pools: hardware by name.
+        load: what is served.
+        vintage: software vintage.
+        speeds: TPS/User asked for.
+        curves: a user's table, or None.
+        catalogue: hardware; the packaged one by default.
 
     Raises:
         InputError: unknown pools, formats or vintage.
     """
-    catalogue = Catalogue.read()
-    pue = float(catalogue.premise("site", "pue_liquid_hall").value)
+    catalogue = catalogue or Catalogue.read()
+    facility = Facility.of(catalogue)
     asked = np.sort(np.array(speeds, dtype=float))
-    lines = [curve(Pool.named(name, catalogue), load, asked, vintage, pue, curves) for name in pools]
+    lines = [curve(Pool.named(name, catalogue), load, asked, vintage, facility, curves) for name in pools]
     return pd.concat(lines, ignore_index=True)
 
 
-def measured_points(pools: list[str], load: Load, curves: Curves | None = None) -> list[dict[str, Any]]:
+def measured_points(
+    pools: list[str], load: Load, curves: Curves | None = None, catalogue: Catalogue | None = None
+) -> list[dict[str, Any]]:
     """Packaged and user's measured points of the pools on this card, as dots over the figure."""
     from procure.performance.measured import packaged_curves
 
-    catalogue, dots = Catalogue.read(), []
-    pue = float(catalogue.premise("site", "pue_liquid_hall").value)
+    catalogue, dots = catalogue or Catalogue.read(), []
+    pue = Facility.of(catalogue).pue
     for name in pools:
         pool = Pool.named(name, catalogue)
         for known in (packaged_curves(), curves):

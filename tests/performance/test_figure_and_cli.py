@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from procure.catalogue import Catalogue
+from procure.catalogue.sku import INFORMATIVE
 from procure.cli import main
 from procure.errors import InputError
 from procure.performance.claims import NOT_SUPPORTED, SUPPORTED, VENDOR, claims, cmx_multiple
@@ -91,7 +92,7 @@ def test_the_articles_claims_are_judged_on_measured_curves(load):
 def test_the_hit_rate_behind_a_cmx_multiple_gives_that_multiple():
     """Worked back: at the printed hit rate GPU-seconds per request fall to a fifth."""
     load = Load(Card.load("deepseek-v3.2"), "best", "fp8", 8_000.0, 1_000.0)
-    words = cmx_multiple(load, "base").numbers
+    words = cmx_multiple(load, "base", Catalogue.read()).numbers
     decode, full, short = (
         float(words.split(name)[1].split(",")[0].split(")")[0]) for name in (" decode ", " in full ", " on a hit ")
     )
@@ -160,6 +161,23 @@ def test_tables_name_units_sources_and_verdicts(capsys):
     assert code == 0
     for part in ("TPS/User", "k tok/s/MW", "USD/M tok", "source:", "not supported"):
         assert part in out
+
+
+def test_hardware_comes_in_by_data_alone(capsys, tmp_path):
+    """A rack that is VR NVL72 with twice the HBM bandwidth: no code knows its name."""
+    path = tmp_path / "hardware.csv"
+    facts = Catalogue.read().facts
+    rows = ["sku,attribute,value,unit,low,high,kind,source,source_date,note"]
+    for (sku, attribute), fact in facts.items():
+        if sku == "vr-nvl72" and attribute not in INFORMATIVE:
+            value = 2 * float(fact.value) if attribute == "hbm_bytes_per_s_per_gpu" else fact.value
+            rows.append(f"next-nvl72,{attribute},{value},{fact.unit},,,user,our guess,2026-11,")
+    path.write_text("\n".join(rows))
+    words = ["llama-3.1-405b", "--pools", "vr-nvl72,next-nvl72", "--tps", "50", "--json"]
+    code, out, _ = run(capsys, *words, "--hardware", str(path))
+    found = {point["pool"]: point["tokens_per_s_per_gpu"] for point in json.loads(out)["points"]}
+    assert code == 0
+    assert found["next-nvl72"] > found["vr-nvl72"]
 
 
 def test_validation_prints_aims_and_reasons(capsys):
