@@ -105,9 +105,13 @@ class Block:
         answer = run(solver)
         if answer.status == "optimal":
             return answer
-        # A warm start from another fleet can leave the simplex stuck on tolerances: once more from nothing.
+        # A warm start from another fleet can leave the simplex stuck on tolerances, and presolve can take a fleet of
+        # 1e-11 units for a contradiction: once more from nothing and without it.
         solver.clearSolver()
-        return run(solver)
+        set_option(solver, "presolve", "off")
+        answer = run(solver)
+        set_option(solver, "presolve", "choose")
+        return answer
 
     def shortfall(self, x: np.ndarray) -> Outcome:
         """The least excess shortfall at a fleet and the feasibility cut it gives."""
