@@ -1,0 +1,370 @@
+"""The best plan of a tiny case by trying every one: fleets by enumeration, service by its own linear program.
+
+Money is counted payment by payment for each plan, as docs and design say it: price of the delivery quarter and attach,
+an order milestone with the order, the rest and installation on delivery; support, idle power, power of the load, and
+space while a unit stands; straight-line residual values times a haircut at the end, or at the sale.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from oracle_service import Rows, Service, State
+
+from procure import performance
+from procure.quarter import HOURS_PER_QUARTER, Quarter
+
+SLACK = 1e-9
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Units that arrive together: existing, on firm order, or bought."""
+
+    site: str
+    sku: str
+    count: int
+    vintage: int
+    paid_usd: float
+    support_usd: float
+
+
+class BruteForce:
+    """Every plan of a case. ``most`` bounds an order by SKU; the case's own limits must make it no restriction."""
+
+    def __init__(self, case: Any, most: dict[str, int]) -> None:
+        self.case, self.s, self.most = case, case.settings, most
+        self.service = Service(case)
+        self.quarters = case.quarters
+        self.end = len(self.quarters)
+        self.planned = len(case.planned)
+        self.start = self.quarters[0].index
+        self.rate = case.settings.discount_rate_per_year
+        self.sites = sorted(self.service.site)
+        self.fixed = [
+            (Batch(r.site, r.sku, int(r.count), Quarter(r.in_service).index - self.start, r.paid_usd_per_unit,
+                   self.support(r.sku, r.paid_usd_per_unit)), bool(r.retirable), 0.0)
+            for r in case.tables["fleet"].itertuples()
+        ] + [
+            (Batch(r.site, r.sku, int(r.count), Quarter(r.delivery).index - self.start, r.price_usd_per_unit,
+                   self.support(r.sku, r.price_usd_per_unit)), False, r.price_usd_per_unit * (1 - r.paid_share))
+            for r in case.tables["orders"].itertuples()
+        ]  # fmt: skip
+        self._served: dict[Any, Any] = {}
+        self._stands: dict[Any, bool] = {}
+        self._held = [self._reserved(str(q)) for q in self.quarters]
+        self.plans = 0
+
+    def sku(self, name: str) -> Any:
+        return self.case.catalogue.sku(name)
+
+    def support(self, sku: str, paid: float) -> float:
+        return paid * self.sku(sku).support_per_year / 4
+
+    def factor(self, t: int) -> float:
+        return (1 + self.rate) ** (-t / 4)
+
+    def residual(self, batch: Batch, t: int) -> float:
+        """USD that one unit of a batch sells for in a quarter."""
+        sku = self.sku(batch.sku)
+        return batch.paid_usd * max(0.0, 1 - (t - batch.vintage) / (4 * sku.life_years)) * sku.haircut
+
+    def orders(self) -> list[tuple[str, str, int, int]]:
+        """(site, sku, quarter of order, quarter of delivery) that can be placed."""
+        found = []
+        for site, name in itertools.product(self.sites, sorted(self.s.may_buy)):
+            sku = self.sku(name)
+            lead = math.ceil(sku.lead_quarters)
+            for t in range(self.end - lead):
+                if sku.available_from and self.quarters[t + lead] < Quarter(sku.available_from):
+                    continue
+                if sku.last_order and self.quarters[t] > Quarter(sku.last_order):
+                    continue
+                if sku.footprint_m2 and sku.weight_kg / sku.footprint_m2 > self.service.site[site].floor_load_kg_per_m2:
+                    continue
+                found.append((site, name, t, t + lead))
+        return found
+
+    def expansions(self) -> list[tuple[Any, int]]:
+        return [
+            (r, t)
+            for r in self.case.tables["expansions"].itertuples()
+            for t in range(self.end)
+            if t + math.ceil(r.lead_quarters) < self.end
+        ]
+
+    def choices(self) -> Iterator[tuple[dict[Any, int], dict[Any, int], dict[Any, int]]]:
+        """Every combination of orders, sales (batch number, quarter) and expansions."""
+        orders, expansions = self.orders(), self.expansions()
+        sales = [(i, t) for i, (b, may, _) in enumerate(self.fixed) if may for t in range(max(b.vintage, 0), self.end)]
+        ranges = [range(self.most[name] + 1) for _, name, *_ in orders]
+        ranges += [range(self.fixed[i][0].count + 1) for i, _ in sales]
+        ranges += [range(int(r.max_count) + 1) for r, _ in expansions]
+        for pick in itertools.product(*ranges):
+            bought = {o: n for o, n in zip(orders, pick, strict=False) if n}
+            rest = pick[len(orders) :]
+            sold = {x: n for x, n in zip(sales, rest, strict=False) if n}
+            grown = {(x[0].Index, x[1]): n for x, n in zip(expansions, rest[len(sales) :], strict=True) if n}
+            yield bought, sold, grown
+
+    def best(self) -> tuple[float, float, float]:
+        """Least shortfall in basis points, and the cost in USD at it and a little above (see below)."""
+        fitting = []
+        for bought, sold, grown in self.choices():
+            self.plans += 1
+            states = self.states(bought, sold)
+            if states is None or not self.allowed(bought, grown, states):
+                continue
+            short = sum(self.serve(t, states[t])[0] for t in range(self.planned))
+            fitting.append((short, bought, sold, grown, states))
+        assert fitting, "no plan fits"
+        least = min(short for short, *_ in fitting)
+        costs = []
+        for slack in (0.0, 2.1e-2):
+            most = least + slack
+            near = [plan for plan in fitting if plan[0] <= most + 1e-7]
+            if least < 1e-6:
+                costs.append(min(self.money(*plan[1:]) + sum(self.serve(t, plan[4][t])[1] for t in range(self.end))
+                                 for plan in near if plan[0] < 1e-6))  # fmt: skip
+            else:
+                costs.append(min(self.money(*plan[1:]) + self.all_quarters(plan[4], most) for plan in near))
+        return least, costs[0], costs[1]
+
+    def batches(self, bought: dict[Any, int]) -> list[Batch]:
+        return [
+            Batch(site, sku, n, delivery, self.price(sku, delivery), self.support(sku, self.price(sku, delivery)))
+            for (site, sku, _, delivery), n in bought.items()
+        ]
+
+    def price(self, sku: str, t: int) -> float:
+        return self.case.catalogue.price_usd(sku, self.quarters[t])
+
+    def states(self, bought: dict[Any, int], sold: dict[Any, int]) -> list[State] | None:
+        """Units by site and SKU in every quarter; None where more is sold than stands."""
+        own: list[State] = [defaultdict(int) for _ in range(self.end)]
+        for number, (batch, _, _) in enumerate(self.fixed):
+            left = batch.count
+            for t in range(max(batch.vintage, 0), self.end):
+                left -= sold.get((number, t), 0)
+                if left < 0:
+                    return None
+                own[t][batch.site, batch.sku] += left
+        for batch in self.batches(bought):
+            for t in range(batch.vintage, self.end):
+                own[t][batch.site, batch.sku] += batch.count
+        return own
+
+    def held(self, t: int) -> State:
+        """Reserved units."""
+        return self._held[t]
+
+    def _reserved(self, quarter: str) -> State:
+        rows = self.case.tables["reserved"]
+        found: State = defaultdict(int)
+        for r in rows[rows["quarter"] == quarter].itertuples():
+            found[r.site, r.sku] += int(r.count)
+        return found
+
+    def allowed(self, bought: dict[Any, int], grown: dict[Any, int], states: list[State]) -> bool:
+        """Site limits, structure, supply, least orders and budget."""
+        by_quarter: dict[Any, int] = defaultdict(int)
+        for (_, name, t, _), n in bought.items():
+            by_quarter[name, t] += n
+            if n < self.sku(name).min_order:
+                return False
+        if any(n > self.sku(name).supply_per_quarter for (name, _), n in by_quarter.items()):
+            return False
+        if grown:
+            for r in self.case.tables["expansions"].itertuples():
+                if sum(n for (i, _), n in grown.items() if i == r.Index) > r.max_count:
+                    return False
+        return all(self.stands(t, own, grown) for t, own in enumerate(states)) and self.affordable(bought, grown)
+
+    def stands(self, t: int, own: State, grown: dict[Any, int]) -> bool:
+        key = (t, tuple(sorted((k, n) for k, n in own.items() if n)), tuple(grown.items()))
+        if key not in self._stands:
+            self._stands[key] = self._fits(t, own, grown)
+        return self._stands[key]
+
+    def _fits(self, t: int, own: State, grown: dict[Any, int]) -> bool:
+        for (site, name), n in self.held(t).items():
+            if own.get((site, name), 0) < n:
+                return False
+        stages = self.case.tables["sites"]
+        for site in self.sites:
+            rows = [r for r in stages[stages["site"] == site].itertuples()
+                    if Quarter(r.from_quarter) <= self.quarters[t]]  # fmt: skip
+            place = max(rows, key=lambda r: Quarter(r.from_quarter))
+            units = [(self.sku(name), n) for (s, name), n in own.items() if s == site and n]
+            use = {
+                "power_kw": sum(n * (k.power_kw + k.attach_kw) for k, n in units)
+                * (place.pue if place.power_basis == "facility" else 1.0),
+                "positions": sum(n * (k.positions + k.attach_positions) for k, n in units),
+                "area_m2": sum(n * k.area_m2 for k, n in units),
+                "liquid_kw": sum(n * k.liquid_kw for k, n in units),
+                "ports": sum(n * k.ports for k, n in units),
+            }
+            for resource, used in use.items():
+                limit = getattr(place, resource)
+                for r in self.case.tables["expansions"].itertuples():
+                    ready = sum(n for (i, o), n in grown.items()
+                                if i == r.Index and o + math.ceil(r.lead_quarters) <= t)  # fmt: skip
+                    if r.site == site and ready:
+                        limit += ready * getattr(r, resource)
+                if used > limit + SLACK * max(limit, 1.0):
+                    return False
+            kinds: dict[str, int] = defaultdict(int)
+            for k, n in units:
+                kinds[k.kind] += n
+                kinds["pod"] += n * (k.kind == "gpu" and k.cmx_read_bytes_per_s > 0)
+                if k.kind == "ssd_kit" and n > own.get((site, k.host), 0):
+                    return False
+            pods = place.pods_max
+            if kinds["pod"] > pods * self.s.nvl72_per_pod or kinds["lpx"] > pods * self.s.lpx_per_pod:
+                return False
+            if kinds["cmx_rack"] > pods * self.s.cmx_racks_per_pod:
+                return False
+            if not kinds["cmx_rack"] <= kinds["cmx_enclosure"] <= 16 * kinds["cmx_rack"]:
+                return False
+        return True
+
+    def payments(self, bought: dict[Any, int], grown: dict[Any, int]) -> dict[int, float]:
+        """Capital by quarter of payment, USD, purchases and expansions."""
+        paid: dict[int, float] = defaultdict(float)
+        for (_, name, t, delivery), n in bought.items():
+            sku = self.sku(name)
+            hardware = self.price(name, delivery) + sku.attach_usd
+            paid[t] += n * sku.milestone_order * hardware
+            paid[delivery] += n * ((1 - sku.milestone_order) * hardware + sku.install_usd)
+        for (i, t), n in grown.items():
+            paid[t] += n * self.case.tables["expansions"].loc[i, "capex_usd"]
+        return paid
+
+    def affordable(self, bought: dict[Any, int], grown: dict[Any, int]) -> bool:
+        rows = self.case.tables["budget"]
+        if rows.empty:
+            return True
+        budget = {Quarter(r.quarter).index - self.start: r.budget_usd for r in rows.itertuples()}
+        spent: dict[int, float] = defaultdict(float)
+        if self.s.budget_basis == "commitment":
+            for order, n in bought.items():
+                spent[order[2]] += sum(self.payments({order: n}, {}).values())
+            for t, usd in self.payments({}, grown).items():
+                spent[t] += usd
+        else:
+            spent |= self.payments(bought, grown)
+            for batch, _, due in self.fixed:
+                if due:
+                    spent[batch.vintage] += batch.count * due
+        purse = 0.0
+        for t in range(self.end):
+            fresh = self.s.budget_carry == "none" or (
+                self.s.budget_carry == "within_year"
+                and t > 0
+                and self.quarters[t].fiscal_year(self.s.fiscal_year_start)
+                != self.quarters[t - 1].fiscal_year(self.s.fiscal_year_start)
+            )
+            purse = (0.0 if fresh else purse) + budget[t] - spent[t]
+            if purse < -1.0:
+                return False
+        return True
+
+    def money(self, bought: dict[Any, int], sold: dict[Any, int], grown: dict[Any, int], states: list[State]) -> float:
+        """Net present USD of everything but the load and the shortfall."""
+        total = sum(usd * self.factor(t) for t, usd in self.payments(bought, grown).items())
+        for t, own in enumerate(states):
+            for (site, name), n in own.items():
+                sku, place = self.sku(name), self.service.site[site]
+                power = (sku.power_idle_kw + sku.attach_kw) * place.pue * HOURS_PER_QUARTER
+                space = (sku.power_kw + sku.attach_kw) * 3 * place.space_usd_per_kw_month
+                total += n * (power * place.electricity_usd_per_kwh + space) * self.factor(t)
+        for number, (batch, _, due) in enumerate(self.fixed):
+            total += batch.count * due * self.factor(max(batch.vintage, 0))
+            left = batch.count
+            for t in range(max(batch.vintage, 0), self.end):
+                gone = sold.get((number, t), 0)
+                left -= gone
+                total += (left * batch.support_usd - gone * self.residual(batch, t)) * self.factor(t)
+            total -= left * self.residual(batch, self.end) * self.factor(self.end)
+        for batch in self.batches(bought):
+            total += batch.count * batch.support_usd * sum(self.factor(t) for t in range(batch.vintage, self.end))
+            total -= batch.count * self.residual(batch, self.end) * self.factor(self.end)
+        return float(total)
+
+    def copies(self, t: int, own: State) -> list[dict[tuple[str, str], int]]:
+        """Every way to set up LPX copies of the cards."""
+        name = self.service.lpx
+        if name is None:
+            return [{}]
+        sku = self.sku(name)
+        cards = sorted({r.card for r in self.case.tables["workloads"].itertuples()})
+        need = {c: performance.lpx_racks_per_copy(self.case.cards[c], sku) for c in cards}
+        per_site = []
+        for site in self.sites:
+            racks = (own.get((site, name), 0) - self.held(t).get((site, name), 0)) * self.service.up
+            pods = self.service.site[site].pods_max
+            room = [
+                range(min(int(racks // need[c]), pods * (self.s.lpx_per_pod // need[c])) + 1) if need[c] else range(1)
+                for c in cards
+            ]
+            per_site.append([
+                {(site, c): n for c, n in zip(cards, pick, strict=True) if n}
+                for pick in itertools.product(*room)
+                if sum(n * need[c] for c, n in zip(cards, pick, strict=True)) <= racks + SLACK
+            ])  # fmt: skip
+        return [{k: n for part in parts for k, n in part.items()} for parts in itertools.product(*per_site)]
+
+    def serve(self, t: int, own: State) -> tuple[float, float]:
+        """Least shortfall of a quarter in basis points, and the cost of the service with the least of it.
+
+        In look-ahead quarters shortfall is part of the cost.
+        """
+        key = (t, tuple(sorted((k, n) for k, n in own.items() if n)))
+        if key not in self._served:
+            best = (math.inf, math.inf)
+            for copies in self.copies(t, own):
+                rows = Rows()
+                self.service.add_quarter(rows, t, own, self.held(t), copies)
+                weight = self.weights(t)
+                if t < self.planned:
+                    short = rows.minimise(weight)
+                    assert short is not None
+                    if short > 1e-6:
+                        best = min(best, (short, math.inf))
+                        continue
+                    for name in weight:
+                        rows.most[name] = 0.0
+                    cost = rows.minimise(self.service.load_cost(rows, t))
+                else:
+                    short = 0.0
+                    cost = rows.minimise({**self.service.load_cost(rows, t), **self.service.short_price(t)})
+                if cost is not None:
+                    best = min(best, (max(short, 0.0) if short > 1e-6 else 0.0, cost * self.factor(t)))
+            self._served[key] = best
+        return self._served[key]
+
+    def weights(self, t: int) -> dict[Any, float]:
+        return {(t, "short", w): 1e4 * v for (q, w), v in self.service.weight.items() if q == t and v > 0}
+
+    def all_quarters(self, states: list[State], most_short: float) -> float:
+        """Least cost of all quarters with a limit on the shortfall over the planned ones."""
+        best = math.inf
+        for pick in itertools.product(*(self.copies(t, own) for t, own in enumerate(states))):
+            rows, cost, weights = Rows(), {}, {}
+            for t, own in enumerate(states):
+                self.service.add_quarter(rows, t, own, self.held(t), pick[t])
+                cost |= {x: v * self.factor(t) for x, v in self.service.load_cost(rows, t).items()}
+                if t < self.planned:
+                    weights |= self.weights(t)
+                else:
+                    cost |= {x: v * self.factor(t) for x, v in self.service.short_price(t).items()}
+            rows.at_most(weights, most_short)
+            answer = rows.minimise(cost)
+            if answer is not None:
+                best = min(best, answer)
+        return best

@@ -1,0 +1,416 @@
+"""The service of a tiny case as its own linear program, from sizing, performance and demand alone.
+
+Written from the design and the docs, with no word of ``procure.instance`` or ``procure.program``: requests/s instead of
+shares, bytes instead of TB, one dictionary of coefficients per row, solved by scipy.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from scipy.optimize import linprog
+from scipy.sparse import csr_matrix
+
+from procure import demand, performance
+from procure.quarter import HOURS_PER_QUARTER
+
+TB = 1e12
+SECONDS = HOURS_PER_QUARTER * 3_600
+State = dict[tuple[str, str], int]
+"""Units by (site, sku)."""
+
+
+@dataclass
+class Rows:
+    """A linear program with named columns, all at least zero."""
+
+    columns: dict[Any, int] = field(default_factory=dict)
+    upper: list[tuple[dict[Any, float], float]] = field(default_factory=list)
+    equal: list[tuple[dict[Any, float], float]] = field(default_factory=list)
+    most: dict[Any, float] = field(default_factory=dict)
+
+    def at_most(self, row: dict[Any, float], limit: float) -> None:
+        if not row:
+            assert limit >= 0
+            return
+        self.upper.append((row, limit))
+        for name in row:
+            self.columns.setdefault(name, len(self.columns))
+
+    def equals(self, row: dict[Any, float], value: float) -> None:
+        self.equal.append((row, value))
+        for name in row:
+            self.columns.setdefault(name, len(self.columns))
+
+    def minimise(self, cost: dict[Any, float]) -> float | None:
+        """Least cost, None where nothing fits."""
+        for name in cost:
+            self.columns.setdefault(name, len(self.columns))
+        c = np.zeros(len(self.columns))
+        for name, value in cost.items():
+            c[self.columns[name]] += value
+        bounds = [(0.0, self.most.get(name)) for name in self.columns]
+        scale = float(np.median(np.abs(c[c != 0]))) if c.any() else 1.0  # unserved requests cost 1e6 times as much
+        rows = (*self._matrix(self.upper), *self._matrix(self.equal))
+        for method, tolerance in (("highs-ds", 1e-9), ("highs-ipm", 1e-9), ("highs-ds", 1e-7)):
+            options = {"primal_feasibility_tolerance": tolerance, "dual_feasibility_tolerance": tolerance}
+            answer = linprog(c / scale, *rows, bounds, method=method, options=options)
+            if answer.status in (0, 2):
+                return None if answer.status == 2 else float(answer.fun) * scale
+        raise AssertionError(answer.message)
+
+    def _matrix(self, rows: list[tuple[dict[Any, float], float]]) -> tuple[Any, Any]:
+        if not rows:
+            return None, None
+        data, where, limits = [], [], []
+        for number, (row, limit) in enumerate(rows):
+            size = max((abs(v) for v in row.values()), default=1.0) or 1.0
+            limits.append(limit / size)
+            for name, value in row.items():
+                data.append(value / size)
+                where.append((number, self.columns[name]))
+        return csr_matrix((data, tuple(zip(*where, strict=True))), shape=(len(rows), len(self.columns))), limits
+
+
+@dataclass(frozen=True)
+class Way:
+    """Decoding one bucket on a pool at an operating point."""
+
+    bucket: int
+    pool: str
+    rank: int
+    rack_s: float
+    lpx_s: float
+    free_bytes: float
+
+
+@dataclass(frozen=True)
+class Fill:
+    """Prefilling one bucket on a pool from a store."""
+
+    bucket: int
+    pool: str
+    store: str
+    rack_s: float
+    late: bool
+    read_bytes: float
+
+
+class Service:
+    """Everything that serving takes, quarter by quarter."""
+
+    def __init__(self, case: Any) -> None:
+        self.case, self.s = case, case.settings
+        self.asked = demand.build(case)
+        self.names = [str(q) for q in case.quarters]
+        self.owned = sorted(
+            set(case.settings.may_buy) | set(case.tables["fleet"]["sku"]) | set(case.tables["orders"]["sku"])
+        )
+        self.sku = {name: case.catalogue.sku(name) for name in self.owned}
+        self.pools = [name for name in self.owned if self.sku[name].kind == "gpu"]
+        self.lpx = next((name for name in self.owned if self.sku[name].kind == "lpx"), None)
+        self.kits = {k.host: k for k in case.catalogue.skus.values() if k.kind == "ssd_kit"}
+        self.enclosure = next((n for n in self.owned if self.sku[n].kind == "cmx_enclosure"), None)
+        self.site = {r.site: r for r in case.tables["sites"].itertuples()}
+        self.scenario = {r.workload: r for r in self.asked.scenarios.itertuples()}
+        self.workloads = {r.workload: r for r in case.tables["workloads"].itertuples()}
+        table = self.asked.buckets.merge(self.asked.rates, on=["quarter", "workload", "bucket"])
+        self.buckets = {key: list(rows.itertuples()) for key, rows in table.groupby(["quarter", "workload"])}
+        self.path = {(r.quarter, r.workload): r for r in self.asked.reuse_path.itertuples()}
+        self.reuse = {w: list(rows.itertuples()) for w, rows in self.asked.reuse.groupby("workload")}
+        self.up = self.s.availability * (1 - self.s.spare_share)
+        planned = {str(q) for q in case.planned}
+        self.weight: dict[tuple[int, str], float] = defaultdict(float)
+        for t, name in enumerate(self.names):
+            for w in self.workloads:
+                if name in planned:
+                    self.weight[t, w] = self.workloads[w].priority * sum(
+                        b.requests_per_s * b.mean_to_peak for b in self.buckets[name, w]
+                    )
+        total = sum(self.weight.values())
+        self.weight = {key: value / total for key, value in self.weight.items()}
+        self._cache: dict[Any, Any] = {}
+
+    def rate(self, w: str, b: Any) -> float:
+        """Requests/s that a bucket is sized for."""
+        return b.requests_per_s * (b.mean_to_peak if self.scenario[w].deferrable else 1.0)
+
+    def mean(self, w: str, b: Any) -> float:
+        """Mean over that rate."""
+        return 1.0 if self.scenario[w].deferrable else b.mean_to_peak
+
+    def ways(self, t: int, w: str) -> list[Way]:
+        """Points of every bucket: the parts of the answer at their own speeds, largest batches with largest."""
+        key = ("ways", t, w)
+        if key not in self._cache:
+            self._cache[key] = [way for pool in self.pools for way in self._decode(t, w, pool)]
+        return self._cache[key]
+
+    def _decode(self, t: int, w: str, pool: str) -> list[Way]:
+        row, s = self.workloads[w], self.scenario[w]
+        card, hardware = self.case.cards[row.card], self.sku[pool]
+        made = []
+        partners = [None]
+        if self.lpx and hardware.cmx_read_bytes_per_s > 0:
+            partners.append(self.sku[self.lpx])
+        for partner in partners:
+            for b in self.buckets[self.names[t], w]:
+                first = min(b.visible_tokens, s.burst_tokens)
+                parts = [
+                    (b.thinking_tokens, s.tps_thinking), (first, s.tps_burst), (b.visible_tokens - first, s.tps_visible)
+                ]  # fmt: skip
+                output = b.thinking_tokens + b.visible_tokens
+                points = [
+                    performance.decode_points(
+                        hardware, card, weight_precision=row.weight_precision, kv_format=row.kv_format,
+                        context_mean=[b.input_tokens + output / 2], context_upper=[b.input_upper_tokens + output],
+                        tps_user=[max(tps, 1.0)], vintage=self.s.vintage, lpx=partner,
+                    )
+                    for tokens, tps in parts if tokens > 0
+                ]  # fmt: skip
+                lengths = [tokens for tokens, _ in parts if tokens > 0]
+                for rank in range(min(len(p) for p in points)):
+                    chosen = [p.iloc[rank] for p in points]
+                    seconds = [
+                        n / (p.tokens_per_s_per_gpu * hardware.gpus) for n, p in zip(lengths, chosen, strict=True)
+                    ]
+                    free = [p.free_hbm_bytes_per_gpu * hardware.gpus for p in chosen]
+                    lpx = sum(n * p.lpx_rack_s_per_token for n, p in zip(lengths, chosen, strict=True))
+                    made.append(
+                        Way(b.bucket, pool, rank + (100 if partner else 0), sum(seconds), lpx,
+                            float(np.average(free, weights=seconds)))
+                    )  # fmt: skip
+        return made
+
+    def stores(self, pool: str) -> dict[str, float]:
+        """Stores that a pool may read, with bytes/s of one of its GPUs."""
+        hardware, cap = self.sku[pool], self.s.store_utilisation_cap
+        found = {f"hbm:{pool}": hardware.hbm_bytes_per_s_per_gpu}
+        if hardware.dram_kv_bytes > 0:
+            found[f"dram:{pool}"] = hardware.dram_bytes_per_s * cap / hardware.gpus
+        kit = self.kits.get(pool)
+        if kit and (hardware.ssd_included_bytes > 0 or kit.name in self.sku):
+            found[f"ssd:{pool}"] = kit.store_read_bytes_per_s * cap / hardware.gpus
+        if self.enclosure and hardware.cmx_read_bytes_per_s > 0:
+            found["cmx"] = hardware.cmx_read_bytes_per_s * cap / hardware.gpus
+        return found
+
+    def fills(self, t: int, w: str) -> list[Fill]:
+        """Ways to prefill every bucket; reuse that would come late is none."""
+        key = ("fills", t, w)
+        if key not in self._cache:
+            self._cache[key] = [fill for pool in self.pools for fill in self._prefill(t, w, pool)]
+        return self._cache[key]
+
+    def _prefill(self, t: int, w: str, pool: str) -> list[Fill]:
+        row, s = self.workloads[w], self.scenario[w]
+        card, hardware = self.case.cards[row.card], self.sku[pool]
+        p = self.path[self.names[t], w].reused_share if (self.names[t], w) in self.path else 0.0
+        kinds = {"weight_precision": row.weight_precision, "kv_format": row.kv_format, "vintage": self.s.vintage}
+        gpus = performance.prefill_gpus_per_replica(hardware, card, row.weight_precision)
+
+        def moved(tokens: float) -> float:
+            return float(card.transferred_bytes(np.array([tokens]), row.kv_format)[0])
+
+        made = []
+        for b in self.buckets[self.names[t], w]:
+            shared = min(b.shared_prefix_tokens, b.input_tokens)
+            sources = {"recompute": np.inf, **(self.stores(pool) if p > 0 else {})}
+            for store, bytes_per_s in sources.items():
+                held = shared if store == "recompute" else max(p * b.input_tokens, shared)
+                far = held if store == "recompute" else held * b.input_upper_tokens / b.input_tokens
+                work = performance.prefill_gpu_seconds(
+                    hardware, card, new_tokens=[b.input_tokens - held], prefix_tokens=[held], **kinds
+                )[0]
+                wall = performance.prefill_latency_s(
+                    hardware, card, new_tokens=[b.input_upper_tokens - far], prefix_tokens=[far], **kinds
+                )[0]
+                wall += moved(b.input_upper_tokens) / (
+                    hardware.scale_out_bytes_per_s_per_gpu * gpus * self.s.store_utilisation_cap
+                )
+                if store != "recompute":
+                    wall += moved(far) / (bytes_per_s * gpus)
+                late = wall > s.ttft_s
+                if store == "recompute" or not late:
+                    read = 0.0 if store == "recompute" else moved(held)
+                    made.append(Fill(b.bucket, pool, store, work / hardware.gpus, bool(late), read))
+        return made
+
+    def parked_bytes(self, t: int, w: str) -> float:
+        """Mean bytes of a parked sequence."""
+        rows, row = self.buckets[self.names[t], w], self.workloads[w]
+        card = self.case.cards[row.card]
+        size = card.stored_bytes(np.array([b.input_tokens + b.visible_tokens for b in rows]), row.kv_format)
+        return float(np.average(size, weights=[self.rate(w, b) for b in rows]))
+
+    def brings(self, store: str) -> list[tuple[str, float, float, float, float]]:
+        """(SKU, bytes, read B/s, write B/s, written B/day) of one unit that holds a part of a store."""
+        tier, _, pool = store.partition(":")
+        cap, inf = self.s.store_utilisation_cap, float("inf")
+        if tier == "dram":
+            hardware = self.sku[pool]
+            speed = hardware.dram_bytes_per_s * cap
+            return [(pool, hardware.dram_kv_bytes * cap, speed, speed, inf)]
+        unit = self.sku[self.enclosure] if tier == "cmx" else self.kits[pool]
+        part = 1.0
+        name = unit.name
+        if tier == "ssd" and self.sku[pool].ssd_included_bytes > 0:
+            part, name = self.sku[pool].ssd_included_bytes / unit.store_bytes, pool
+        return [
+            (name, part * unit.store_bytes * cap, part * unit.store_read_bytes_per_s * cap,
+             part * unit.store_write_bytes_per_s * cap, part * unit.store_bytes * unit.endurance_dwpd)
+        ]  # fmt: skip
+
+    def add_quarter(self, rows: Rows, t: int, own: State, reserved: State, copies: dict[tuple[str, str], int]) -> None:
+        """All rows of one quarter; columns are tuples that begin with the quarter."""
+        works: dict[tuple[str, str], dict[Any, float]] = defaultdict(dict)
+        beside: dict[tuple[str, str], dict[Any, float]] = defaultdict(dict)
+        held: dict[tuple[str, str], dict[Any, float]] = defaultdict(dict)
+        reads: dict[tuple[str, str], dict[Any, float]] = defaultdict(dict)
+        readers: dict[tuple[str, str], dict[Any, float]] = defaultdict(dict)
+        writes: dict[tuple[str, str], dict[Any, float]] = defaultdict(lambda: defaultdict(float))
+        wears: dict[tuple[str, str], dict[Any, float]] = defaultdict(lambda: defaultdict(float))
+        lpx: dict[tuple[str, str], dict[Any, float]] = defaultdict(dict)
+        for w, row in self.workloads.items():
+            buckets = {b.bucket: b for b in self.buckets[self.names[t], w] if self.rate(w, b) > 0}
+            if not buckets:
+                continue
+            total = sum(self.rate(w, b) for b in buckets.values())
+            served: dict[Any, dict[Any, float]] = defaultdict(dict)
+            late: dict[Any, float] = {}
+            short = (t, "short", w)
+            rows.most[short] = 1.0
+            for site in self.site:
+                hits: dict[tuple[int, str], dict[Any, float]] = defaultdict(dict)
+                filled: dict[int, dict[Any, float]] = defaultdict(dict)
+                here: dict[Any, float] = {}
+                for way in self.ways(t, w):
+                    if way.bucket not in buckets or not own.get((site, way.pool)):
+                        continue
+                    if way.lpx_s and not copies.get((site, row.card)):
+                        continue
+                    x = (t, "serve", site, w, way)
+                    served[way.bucket][x] = here[x] = 1.0
+                    filled[way.bucket][x] = -1.0
+                    works[site, way.pool][x] = way.rack_s
+                    beside[site, way.pool][x] = way.free_bytes * way.rack_s
+                    if way.lpx_s:
+                        lpx[site, row.card][x] = way.lpx_s
+                used_stores = set()
+                for fill in self.fills(t, w):
+                    if fill.bucket not in buckets or not own.get((site, fill.pool)):
+                        continue
+                    x = (t, "fill", site, w, fill)
+                    filled[fill.bucket][x] = 1.0
+                    works[site, fill.pool][x] = fill.rack_s
+                    if fill.late:
+                        late[x] = 1.0
+                    if fill.store != "recompute":
+                        used_stores.add(fill.store)
+                        hits[fill.bucket, fill.store][x] = 1.0
+                        reads[site, fill.store][x] = fill.read_bytes
+                        writes[site, fill.store][x] -= fill.read_bytes
+                        wears[site, fill.store][x] -= fill.read_bytes * self.mean(w, buckets[fill.bucket])
+                        if fill.store == "cmx":
+                            readers[site, fill.pool][x] = fill.read_bytes
+                for bucket in buckets:
+                    if filled[bucket]:
+                        rows.equals(filled[bucket], 0.0)
+                self._keep(rows, t, site, w, used_stores, hits, here, buckets, total, held, writes, wears)
+            for bucket, b in buckets.items():
+                rows.equals({**served[bucket], short: self.rate(w, b)}, self.rate(w, b))
+            if late:
+                share = self.scenario[w].ttft_share if np.isfinite(self.scenario[w].ttft_s) else 0.0
+                everything = {x: -(1 - share) for by in served.values() for x in by}
+                rows.at_most({**late, **everything}, 0.0)
+        for (site, pool), work in works.items():
+            free = own[site, pool] - reserved.get((site, pool), 0)
+            rows.at_most(work, self.up * self.s.utilisation_cap * free)
+            idle = self.idle_bytes(pool)
+            space = held.pop((site, f"hbm:{pool}"), None)
+            if space:
+                row = dict(space)
+                for x, value in beside[site, pool].items():
+                    row[x] = row.get(x, 0.0) - value
+                for x, value in work.items():
+                    row[x] = row.get(x, 0.0) + idle * value
+                rows.at_most(row, idle * self.up * free)
+        for (site, store), space in held.items():
+            units = [(own.get((site, sku), 0), *rest) for sku, *rest in self.brings(store)]
+            rows.at_most(space, sum(n * size for n, size, *_ in units))
+            rows.at_most(reads[site, store], sum(n * read for n, _, read, *_ in units))
+            rows.at_most(dict(writes[site, store]), sum(n * write for n, _, _, write, _ in units))
+            if np.isfinite(units[0][4]):
+                rows.at_most(dict(wears[site, store]), sum(n * day / 86_400 for n, *_, day in units))
+        for (site, pool), read in readers.items():
+            most = self.sku[pool].cmx_read_bytes_per_s * self.s.store_utilisation_cap
+            rows.at_most(read, own[site, pool] * most)
+        for (site, card), time in lpx.items():
+            racks = performance.lpx_racks_per_copy(self.case.cards[card], self.sku[self.lpx])
+            rows.at_most(time, racks * self.s.utilisation_cap * copies[site, card])
+
+    def _keep(self, rows, t, site, w, stores, hits, here, buckets, total, held, writes, wears) -> None:
+        """Caches parked by store and age, and the hits that they allow."""
+        ages, at = self.reuse.get(w, []), self.path.get((self.names[t], w))
+        size = self.parked_bytes(t, w)
+        parked: dict[Any, float] = dict.fromkeys(here, -1.0)
+        for store in sorted(stores):
+            reach = self.s.pod_return_share if store == "cmx" else self.s.rack_local_return_share
+            back: dict[Any, float] = {}
+            for number, age in enumerate(ages):
+                x = (t, "kept", site, w, store, number)
+                if number:
+                    rows.at_most({x: 1.0, (*x[:-1], number - 1): -1.0}, 0.0)
+                else:
+                    parked[x] = 1.0
+                    writes[site, store][x] += size
+                    wears[site, store][x] += size * max(self.mean(w, b) for b in buckets.values())
+                gone = reach * age.mean_return_before * at.return_scale * at.release_share
+                held[site, store][x] = size * (age.age_to_s - age.age_from_s) * (1 - gone)
+                back[x] = reach * age.return_share * at.return_scale
+            for bucket, b in buckets.items():
+                if hits[bucket, store]:
+                    part = self.rate(w, b) / total
+                    rows.at_most({**hits[bucket, store], **{x: -part * v for x, v in back.items()}}, 0.0)
+        rows.at_most(parked, 0.0)
+
+    def idle_bytes(self, pool: str) -> float:
+        """HBM of an idle unit beside the weights of the heaviest card."""
+        room = [
+            performance.idle_hbm_bytes_per_gpu(self.sku[pool], self.case.cards[r.card], r.weight_precision)
+            for r in self.workloads.values()
+        ]
+        return max(min(room), 0.0) * self.sku[pool].gpus
+
+    def load_cost(self, rows: Rows, t: int) -> dict[Any, float]:
+        """USD of quarter ``t`` for power above idle, of the columns that exist."""
+        cost = {}
+        for name in rows.columns:
+            if name[0] != t or name[1] not in ("serve", "fill"):
+                continue
+            _, _, site, w, step = name
+            place, hardware = self.site[site], self.sku[step.pool]
+            usd_per_kw = place.pue * HOURS_PER_QUARTER * place.electricity_usd_per_kwh
+            usd = step.rack_s * (hardware.power_typical_kw - hardware.power_idle_kw) * usd_per_kw
+            if getattr(step, "lpx_s", 0.0):
+                partner = self.sku[self.lpx]
+                usd += step.lpx_s * (partner.power_typical_kw - partner.power_idle_kw) * usd_per_kw
+            bucket = next(b for b in self.buckets[self.names[t], w] if b.bucket == step.bucket)
+            cost[name] = usd * self.mean(w, bucket)
+        return cost
+
+    def short_price(self, t: int) -> dict[Any, float]:
+        """USD for all requests of a workload unserved in a look-ahead quarter."""
+        cost = {}
+        for w, row in self.workloads.items():
+            requests = sum(b.requests_per_s * b.mean_to_peak for b in self.buckets[self.names[t], w]) * SECONDS
+            price, s = row.lookahead_short_usd_per_request, self.scenario[w]
+            if not np.isfinite(price):
+                tokens = s.input_mean_tokens + s.output_thinking_tokens + s.output_visible_tokens
+                price = self.s.lookahead_short_usd_per_million_tokens / 1e6 * tokens
+            if requests > 0:
+                cost[t, "short", w] = price * requests
+        return cost

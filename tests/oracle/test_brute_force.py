@@ -1,0 +1,174 @@
+"""The optimum of tiny cases, by trying every plan, equals what both ways of solving find."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pandas as pd
+import pytest
+from oracle_brute import BruteForce
+from tiny_case import budget, fleet, quarter_names, tiny
+
+import procure
+
+QUARTERS = quarter_names(6)
+AGENT = {"agent": {"scenario": "coding-agentic", "context_cap_tokens": 131_072}}
+CODE = {"code": {"scenario": "large-coding", "context_cap_tokens": 131_072, "card": "gpt-oss-120b", "tps_user": 800}}
+VR, GB, KIT = "vr-nvl72", "gb300-nvl72", "ssd-kit-vr-nvl72"
+OLD = {"fleet": fleet(("a", "gb200-nvl72", 2, "2025Q1", 3.3e6))}
+DEAR = {"lookahead_short_usd_per_million_tokens": 60.0}
+
+
+def places(positions: float) -> tuple[dict[str, float]]:
+    return ({"positions": positions},)
+
+
+def orders(*rows: tuple[Any, ...]) -> pd.DataFrame:
+    return pd.DataFrame(rows, columns=["site", "sku", "count", "delivery", "price_usd_per_unit"])
+
+
+def expansions(*rows: tuple[Any, ...]) -> pd.DataFrame:
+    names = ["site", "expansion", "power_kw", "positions", "area_m2", "capex_usd", "lead_quarters", "max_count"]
+    return pd.DataFrame(rows, columns=names)
+
+
+def reserved(*rows: tuple[Any, ...]) -> pd.DataFrame:
+    return pd.DataFrame(rows, columns=["site", "sku", "quarter", "count", "purpose"])
+
+
+def racks_only() -> Any:
+    return tiny(peaks={"chat": [110, 140, 150, 160]}, planned=2, sites=places(8), tables=OLD), {GB: 3}
+
+
+def ssd_against_recompute() -> Any:
+    figures = {(KIT, "price_usd"): 50_000}
+    case = tiny(skus=(VR, KIT), peaks={"agent": [49, 45, 48]}, workloads=AGENT, sites=places(3.5), figures=figures)
+    return case, {VR: 2, KIT: 2}
+
+
+def cmx_against_recompute() -> Any:
+    figures = {
+        ("cmx-enclosure", "supply_per_quarter"): 2,
+        ("cmx-rack", "supply_per_quarter"): 1,
+        ("cmx-enclosure", "price_usd"): 60_000,
+    }
+    skus = (VR, "cmx-rack", "cmx-enclosure")
+    case = tiny(skus=skus, peaks={"agent": [56, 45, 56]}, workloads=AGENT, sites=places(4.5), figures=figures)
+    return case, {VR: 2, "cmx-rack": 1, "cmx-enclosure": 2}
+
+
+def lpx_copies() -> Any:
+    figures = {("lpx", "supply_per_quarter"): 4}
+    peaks = {"code": [10, 15, 18]}
+    return tiny(skus=(VR, "lpx"), peaks=peaks, workloads=CODE, sites=places(6.1), figures=figures), {VR: 2, "lpx": 4}
+
+
+def budget_on_payment() -> Any:
+    tables = {**OLD, "budget": budget(3e6, 2e6, 9e6, 9e6)}
+    return tiny(peaks={"chat": [80, 130, 140, 140]}, planned=2, sites=places(8), tables=tables, settings=DEAR), {GB: 3}
+
+
+def budget_on_commitment() -> Any:
+    settings = {"budget_basis": "commitment", "budget_carry": "none", **DEAR}
+    tables = {**OLD, "budget": budget(5e6, 5e6, 1e6, 1e6, 1e6)}
+    peaks = {"chat": [80, 170, 170, 190, 190]}
+    return tiny(peaks=peaks, planned=2, lead=1, sites=places(8), tables=tables, settings=settings), {GB: 2}
+
+
+def facility_power_and_expansion() -> Any:
+    site = {"power_kw": 400.0, "power_basis": "facility"}
+    tables = {"expansions": expansions(("a", "hall", 200.0, 5, 20.0, 4e5, 1, 2))}
+    case = tiny(peaks={"chat": [60, 100, 160, 160]}, planned=2, sites=(site,), tables=tables)
+    return case, {GB: 3}
+
+
+def least_order_and_supply() -> Any:
+    figures = {(GB, "min_order"): 3, (GB, "supply_per_quarter"): 4}
+    return tiny(peaks={"chat": [40, 60, 160]}, sites=places(8), figures=figures), {GB: 4}
+
+
+def shortfall_by_priority() -> Any:
+    agent = {"agent": {**AGENT["agent"], "priority": 3.0}}
+    peaks = {"chat": [100, 120, 130, 140], "agent": [10, 12, 12, 13]}
+    return tiny(peaks=peaks, planned=2, workloads=agent, sites=places(2)), {GB: 1}
+
+
+def shortfall_inside_lead_time() -> Any:
+    tables = {
+        "fleet": fleet(("a", "gb200-nvl72", 1, "2025Q1", 3.3e6)),
+        "orders": orders(("a", GB, 1, QUARTERS[1], 4.4e6)),
+    }
+    return tiny(peaks={"chat": [100, 120, 130, 140]}, lead=1, sites=places(6), tables=tables), {GB: 2}
+
+
+def two_sites_and_workloads() -> Any:
+    sites = (
+        {"site": "a", "positions": 3.0},
+        {"site": "b", "positions": 3.0, "electricity_usd_per_kwh": 0.04, "space_usd_per_kw_month": 120.0},
+    )
+    tables = {
+        "fleet": fleet(("a", "hgx-h200", 3, "2024Q1", 3e5)),
+        "reserved": reserved(("a", "hgx-h200", QUARTERS[1], 2, "training")),
+    }
+    peaks = {"chat": [100, 120, 130], "agent": [10, 12, 12]}
+    return tiny(peaks=peaks, workloads=AGENT, sites=sites, tables=tables), {GB: 2}
+
+
+def deferrable_beside_voice() -> Any:
+    """An answer in two phases (voice), work sized at its mean, and an old server that may be sold."""
+    workloads = {
+        "batch": {"scenario": "offline", "card": "gpt-oss-120b", "mean_to_peak": 0.6},
+        "voice": {"scenario": "voice", "card": "gpt-oss-120b"},
+    }
+    peaks = {"batch": [900, 1200, 1500, 1500], "voice": [300, 300, 400, 500]}
+    tables = {"fleet": fleet(("a", "hgx-h200", 3, "2024Q1", 3e5))}
+    figures = {("hgx-b300", "supply_per_quarter"): 2}
+    case = tiny(
+        skus=("hgx-b300",), peaks=peaks, planned=2, workloads=workloads, sites=places(3), tables=tables, figures=figures
+    )
+    return case, {"hgx-b300": 2}
+
+
+CASES: list[tuple[Callable[[], Any], set[str], set[str]]] = [
+    (racks_only, {GB}, set()),
+    (ssd_against_recompute, {VR, KIT}, {"kits in hosts"}),
+    (cmx_against_recompute, {VR, "cmx-rack", "cmx-enclosure"}, set()),
+    (lpx_copies, {VR, "lpx"}, set()),
+    (budget_on_payment, set(), set()),
+    (budget_on_commitment, {GB}, {"busy racks"}),
+    (facility_power_and_expansion, {GB}, set()),
+    (least_order_and_supply, {GB}, {"least order"}),
+    (shortfall_by_priority, {GB}, {"busy racks"}),
+    (shortfall_inside_lead_time, set(), {"busy racks"}),
+    (two_sites_and_workloads, {GB}, set()),
+    (deferrable_beside_voice, {"hgx-b300"}, set()),
+]
+SLOW = {cmx_against_recompute, two_sites_and_workloads, facility_power_and_expansion, racks_only}
+
+
+@pytest.mark.parametrize(
+    ("make", "bought", "binding"),
+    [pytest.param(*row, id=row[0].__name__, marks=[pytest.mark.slow] if row[0] in SLOW else []) for row in CASES],
+)
+def test_trying_every_plan_finds_the_same_optimum(make, bought, binding):
+    case, most = make()
+    short_bp, cost, cost_a_little_above = BruteForce(case, most).best()
+    for method in ("decomposed", "whole"):
+        plan = procure.solve(case, gap=1e-6, method=method, threads=1)
+        assert plan.summary["shortfall"]["share"] * 1e4 == pytest.approx(short_bp, abs=1.1e-2)
+        size = abs(plan.objective_usd) * 1e-5 + 1.0
+        assert cost_a_little_above - size <= plan.objective_usd <= cost + size
+        assert plan.summary["bound_usd"] <= cost + size
+        assert str(plan.status) == ("short" if short_bp > 1.0 else "optimal")
+        assert set(plan.purchases["sku"]) == bought
+        limits = plan.tables["limits"]
+        assert binding <= set(limits.loc[limits["binding"], "family"])
+
+
+@pytest.mark.parametrize("make", [budget_on_payment, budget_on_commitment])
+def test_the_budget_cases_would_buy_more_without_their_budget(make):
+    case, _ = make()
+    free = case.replace(tables={"budget": budget(*[1e12] * len(case.quarters))})
+    held, bought = (procure.solve(c, gap=1e-6, threads=1) for c in (case, free))
+    assert bought.summary["shortfall"]["share"] < held.summary["shortfall"]["share"] - 1e-3

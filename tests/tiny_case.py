@@ -1,0 +1,98 @@
+"""Cases small enough to enumerate: few units, three or four quarters, figures of the catalogue overridden at will."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+
+from procure.case import Case
+from procure.catalogue import Catalogue
+
+SITE_COLUMNS = {
+    "site": "a",
+    "from_quarter": "2027Q1",
+    "power_kw": 5_000.0,
+    "power_basis": "it",
+    "pue": 1.2,
+    "positions": 6.0,
+    "area_m2": 400.0,
+    "pods_max": 2,
+    "electricity_usd_per_kwh": 0.08,
+    "space_usd_per_kw_month": 150.0,
+}
+
+
+def quarter_names(count: int) -> list[str]:
+    """Quarters from 2027Q1 on."""
+    return [f"{2027 + i // 4}Q{i % 4 + 1}" for i in range(count)]
+
+
+def hardware(rows: Mapping[tuple[str, str], Any]) -> pd.DataFrame:
+    """A hardware table from (SKU, attribute) → value, in the catalogue's unit."""
+    catalogue = Catalogue.read()
+    return pd.DataFrame(
+        [(s, a, f"{v}", catalogue.fact(s, a).unit, "test") for (s, a), v in rows.items()],
+        columns=["sku", "attribute", "value", "unit", "source"],
+    )
+
+
+def tiny(
+    *,
+    skus: Sequence[str] = ("gb300-nvl72",),
+    peaks: Mapping[str, Sequence[float]] | None = None,
+    planned: int = 1,
+    lead: int = 0,
+    workloads: Mapping[str, Mapping[str, Any]] | None = None,
+    sites: Sequence[Mapping[str, Any]] = ({},),
+    figures: Mapping[tuple[str, str], Any] | None = None,
+    settings: Mapping[str, Any] | None = None,
+    tables: Mapping[str, pd.DataFrame] | None = None,
+) -> Case:
+    """A case of ``planned`` quarters and the shortest look-ahead, ``lead`` + 2.
+
+    Every SKU that may be bought has that lead time, is on sale throughout, and is sold one by one without a supply cap
+    unless ``figures`` say otherwise. ``peaks`` is requests/s by workload for all quarters; ``workloads`` what is stated
+    of each (chat on deepseek-v3.2 if nothing is); ``sites`` what differs from :data:`SITE_COLUMNS`.
+    """
+    quarters = quarter_names(planned + lead + 2)
+    peaks = peaks or {"chat": [60.0] * len(quarters)}
+    stated = {w: {"scenario": "chat", "card": "deepseek-v3.2", **(workloads or {}).get(w, {})} for w in peaks}
+    sale: dict[tuple[str, str], Any] = {}
+    for sku in skus:
+        sale |= {
+            (sku, "lead_quarters"): lead,
+            (sku, "available_from"): "2026Q1",
+            (sku, "last_order"): "2040Q4",
+            (sku, "min_order"): 1,
+            (sku, "supply_per_quarter"): "inf",
+        }
+    frames = {
+        "forecast": pd.DataFrame(
+            [(q, w, float(r[i])) for w, r in peaks.items() for i, q in enumerate(quarters)],
+            columns=["quarter", "workload", "peak_requests_per_s"],
+        ),
+        "workloads": pd.DataFrame([{"workload": w, **row} for w, row in stated.items()]),
+        "sites": pd.DataFrame([{**SITE_COLUMNS, **site} for site in sites]),
+        "hardware": hardware({**sale, **(figures or {})}),
+        **(tables or {}),
+    }
+    base = {
+        "name": "tiny",
+        "first_quarter": "2027Q1",
+        "planned_quarters": planned,
+        "lookahead_quarters": lead + 2,
+        "may_buy": list(skus),
+    }
+    return Case.from_tables({**base, **(settings or {})}, frames)
+
+
+def fleet(*rows: tuple[Any, ...]) -> pd.DataFrame:
+    """A fleet table from (site, sku, count, in_service, paid_usd_per_unit)."""
+    return pd.DataFrame(rows, columns=["site", "sku", "count", "in_service", "paid_usd_per_unit"])
+
+
+def budget(*usd: float) -> pd.DataFrame:
+    """A budget table for the quarters from the first on."""
+    return pd.DataFrame({"quarter": quarter_names(len(usd)), "budget_usd": [float(u) for u in usd]})
