@@ -1,0 +1,123 @@
+"""A hand-made instance small enough to check by pencil: one site, one SKU of each kind, one workload of two buckets.
+
+Three quarters, of which the first is planned; demand stands in the second only, at 100 and 50 requests/s. A rack ``g``
+brings 0.5 busy racks, its decode takes 0.01 and 0.02 rack-seconds, full prefill 0.02 and 0.04, reuse a quarter of that.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+
+from procure.instance import SCHEMA, Instance
+
+INF = float("inf")
+SITE, W, CARD = "a", "w", "llm"
+
+
+def hand_tables() -> dict[str, pd.DataFrame]:
+    """The default tables; edit them with :func:`edit` and :func:`rows`."""
+    sku = [
+        # sku kind host lead first last min supply life haircut milestone attach install usable present gpus pod
+        ("e", "cmx_enclosure", "", 1, 0, 1, 1, INF, 20, 0.5, 0.2, 0.0, 0.0, 0.5, 0.8, 0, 0),
+        ("g", "gpu", "", 1, 0, 1, 1, INF, 20, 0.8, 0.25, 10_000.0, 5_000.0, 0.5, 0.8, 8, 1),
+        ("k", "ssd_kit", "g", 1, 0, 1, 1, INF, 20, 0.5, 0.2, 0.0, 0.0, 0.5, 0.8, 0, 0),
+        ("l", "lpx", "", 1, 0, 1, 1, INF, 20, 0.8, 0.25, 0.0, 0.0, 0.5, 0.8, 0, 0),
+        ("r", "cmx_rack", "", 1, 0, 1, 1, INF, 20, 0.5, 0.2, 0.0, 0.0, 0.5, 0.8, 0, 0),
+    ]
+    price = {"e": 1.5e5, "g": 1e6, "k": 1e5, "l": 8e5, "r": 5e4}
+    use = {
+        "e": (1.0, 0.0, 0.0, 0.0, 4.0),
+        "g": (100.0, 1.5, 3.0, 80.0, 50.0),
+        "k": (2.0, 0.0, 0.0, 0.0, 0.0),
+        "l": (80.0, 1.0, 3.0, 70.0, 10.0),
+        "r": (5.0, 1.0, 3.0, 0.0, 0.0),
+    }
+    resources = ("power_kw", "positions", "area_m2", "liquid_kw", "ports")
+    serve, prefill = [], []
+    for bucket, size in ((0, 1), (1, 2)):
+        serve.append((f"p{bucket}", 1, W, bucket, CARD, "g", "g", 0.01 * size, 0.0, 1e12, 30.0, 1.5, "physics"))
+        prefill.append((f"o{bucket}", 1, W, bucket, "g", "recompute", 0.02 * size, 1.0, 1, 0.0, "physics"))
+    made: dict[str, list[tuple[Any, ...]]] = {
+        "quarters": [(0, "2027Q1", 1, 2027, 1.0), (1, "2027Q2", 0, 2027, 0.98), (2, "2027Q3", 0, 2027, 0.96)],
+        "skus": sku,
+        "prices": [(name, t, usd, usd / 100) for name, usd in price.items() for t in range(3)],
+        "resource_use": [
+            (SITE, n, res, v) for n, values in use.items() for res, v in zip(resources, values, strict=True)
+        ],
+        "site_limits": [(t, SITE, "positions", 40.0) for t in range(3)],
+        "pods": [(SITE, 4, 4, 3, 1)],
+        "upkeep": [(SITE, name, 2_000.0, 1_000.0, 3_000.0) for name in price],
+        "workloads": [(W, CARD, 1.0, 0.9, 1.0, 2.0, 20.0, 10.0, 1.0, 0.0)],
+        "rates": [(1, W, 0, 100.0, 0.5), (1, W, 1, 50.0, 0.5)],
+        "lengths": [(1, W, 0, 1e3, 2e3, 0.0, 300.0, 1e9), (1, W, 1, 4e3, 8e3, 0.0, 300.0, 1e9)],
+        "serve": serve,
+        "prefill": prefill,
+        "idle_hbm": [("g", 2e12)],
+        "parked": [(1, W, 1e9)],
+        "ages": [(1, W, 0, 10.0, 10.0, 0.4, 0.1), (1, W, 1, 100.0, 90.0, 0.2, 0.5)],
+        "lpx_copies": [(CARD, 2, 1)],
+    }
+    return {name: pd.DataFrame(made.get(name, []), columns=list(columns)) for name, columns in SCHEMA.items()}
+
+
+SETTINGS = {
+    "budget_basis": "payment",
+    "budget_carry": "within_year",
+    "utilisation_cap": 0.75,
+    "enclosures_per_cmx_rack": 16.0,
+}
+
+
+def instance(tables: dict[str, pd.DataFrame], **settings: Any) -> Instance:
+    """An instance of tables and settings."""
+    return Instance(tables, {**SETTINGS, **settings})
+
+
+def edit(tables: dict[str, pd.DataFrame], name: str, where: dict[str, Any], **values: Any) -> None:
+    """Set columns of the rows of a table that match."""
+    frame = tables[name].copy()
+    chosen = pd.Series(True, index=frame.index)
+    for column, value in where.items():
+        chosen &= frame[column] == value
+    assert chosen.any(), (name, where)
+    for column, value in values.items():
+        frame[column] = frame[column].astype(object) if isinstance(value, str) else frame[column]
+        frame.loc[chosen, column] = value
+    tables[name] = frame
+
+
+def rows(tables: dict[str, pd.DataFrame], name: str, *more: tuple[Any, ...]) -> None:
+    """Add rows to a table."""
+    added = pd.DataFrame(more, columns=list(SCHEMA[name]))
+    tables[name] = added if tables[name].empty else pd.concat([tables[name], added], ignore_index=True)
+
+
+def standing(tables: dict[str, pd.DataFrame], sku: str, count: int, paid: float = 1e6, retirable: int = 0) -> None:
+    """Units of a vintage of four quarters ago."""
+    rows(tables, "fixed", (f"fleet-{len(tables['fixed'])}", SITE, sku, count, -4, retirable, paid, 0.0, 0, paid / 100))
+
+
+def store(tables: dict[str, pd.DataFrame], tier: str, **limits: float) -> str:
+    """A store of tier ``ssd`` (in kits), ``dram`` (in racks), ``hbm`` or ``cmx`` (in enclosures) and its options."""
+    name = tier if tier == "cmx" else f"{tier}:g"
+    unit = {"ssd": "k", "cmx": "e"}.get(tier, "g")
+    reader = limits.pop("reader_bytes_per_s", 1e13)
+    ample = {"bytes": 1e15, "read_bytes_per_s": 1e13, "write_bytes_per_s": 1e13, "write_bytes_per_day": INF, **limits}
+    rows(tables, "stores", (name, tier, 1.0 if tier == "cmx" else 0.5))
+    rows(tables, "store_units", (name, unit, *ample.values()))
+    if tier == "cmx":
+        rows(tables, "store_readers", (name, "g", reader))
+    for bucket, size in ((0, 1), (1, 2)):
+        rows(tables, "prefill", (f"o{bucket}{tier}", 1, W, bucket, "g", name, 0.005 * size, 1.0, 1, 6e8, "physics"))
+    return name
+
+
+def lpx_points(tables: dict[str, pd.DataFrame], alone: bool = False) -> None:
+    """Points with LPX beside the rack: 0.002 rack-seconds and 0.03 LPX rack-seconds; ``alone`` drops the others."""
+    kept = tables["serve"].iloc[:0] if alone else tables["serve"]
+    tables["serve"] = kept
+    for bucket, size in ((0, 1), (1, 2)):
+        point = (f"x{bucket}", 1, W, bucket, CARD, "g+lpx", "g", 0.002 * size, 0.03 * size, 5e11, 400.0, 2.0, "vendor")
+        rows(tables, "serve", point)

@@ -1,0 +1,381 @@
+"""Every constraint family binds in one hand-made case and is inert in another: with it a plan costs more, or the same.
+
+``BINDING`` and ``INERT`` map each family to a case; a register test fails when a family has none. A case is a function
+that edits the default tables and may return settings of the instance.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+import pyomo.environ as pyo
+import pytest
+from hand_instance import SITE, W, edit, hand_tables, instance, lpx_points, rows, standing, store
+
+from procure.program.index import Index
+from procure.program.program import FAMILIES, OBJECTIVES, Program
+from procure.program.variables import add_variables
+from procure.solver.compile import compile_program
+from procure.solver.highs import Options
+from procure.solver.whole import solve_whole
+
+Tables = dict[str, pd.DataFrame]
+NAMES = [family.__name__ for family in FAMILIES]
+
+
+def program_of(edits: Any, without: str = "") -> Program:
+    tables = hand_tables()
+    settings = edits(tables) or {}
+    tweak = settings.pop("tweak", None)
+    index = Index(instance(tables, **settings))
+    model = pyo.ConcreteModel()
+    add_variables(model, index)
+    for add in (*FAMILIES, *OBJECTIVES):
+        if add.__name__ != without:
+            add(model, index)
+    if without == "shortfall_of_quarter":
+        model.shortfall_of_quarter = pyo.Constraint(pyo.Any)
+    if tweak is not None:
+        tweak(model)
+    return Program(model, index)
+
+
+def least(edits: Any, without: str = "", *, relaxed: bool = False) -> float:
+    """The least cost (or shortfall, for that family) with or without a family; infinite where nothing fits."""
+    program = program_of(edits, without)
+    if relaxed:
+        pyo.TransformationFactory("core.relax_integer_vars").apply_to(program.model)
+    compiled = compile_program(program)
+    objective = "shortfall" if edits.__name__.startswith("short") else "cost"
+    answer = solve_whole(compiled, Options(gap=0.0, threads=1), objective, None)
+    return float("inf") if answer.objective is None else answer.objective
+
+
+# Cases, binding
+
+
+def demand_alone(tables: Tables) -> None:
+    """Racks must be bought for the demand."""
+
+
+def two_groups_of_which_one_may_be_sold(tables: Tables) -> None:
+    no_demand(tables)
+    standing(tables, "g", 3, paid=9e6, retirable=1)
+    standing(tables, "g", 3, paid=0.0)
+
+
+def reserved_and_well_paid_for(tables: Tables) -> None:
+    no_demand(tables)
+    standing(tables, "g", 3, paid=9e6, retirable=1)
+    rows(tables, "reserved", (2, SITE, "g", 2))
+
+
+def short_in_the_planned_quarter(tables: Tables) -> None:
+    """The first orders arrive after it."""
+    tables["rates"] = pd.DataFrame([(0, W, 0, 100.0, 0.5)], columns=tables["rates"].columns)
+
+
+def one_lpx_copy_is_too_little(tables: Tables) -> None:
+    lpx_points(tables, alone=True)
+
+
+def lpx_copy_hardly_used(tables: Tables) -> None:
+    lpx_points(tables, alone=True)
+    edit(tables, "serve", {}, lpx_rack_s=1e-4)
+
+
+def pods_hold_one_copy_each(tables: Tables) -> None:
+    """Six LPX racks hold three copies; one pod holds three places and one copy of two."""
+    lpx_points(tables, alone=True)
+    edit(tables, "serve", {}, lpx_rack_s=0.012)
+    edit(tables, "serve", {}, rack_s=0.001)
+    edit(tables, "prefill", {}, rack_s=0.001)
+    edit(tables, "pods", {}, pods_max=1, lpx_per_pod=6)
+
+
+def ssd_reuse(tables: Tables, **limits: float) -> None:
+    store(tables, "ssd", **limits)
+
+
+def returns_of_all_that_is_served(tables: Tables) -> None:
+    """All would be hits if more could be parked than was served."""
+    ssd_reuse(tables)
+    tables["ages"] = tables["ages"].iloc[:1]
+
+
+def late_returns_only(tables: Tables) -> None:
+    """Everything returns in the second interval, in a store too small for the first."""
+    ssd_reuse(tables, bytes=3e12)
+    edit(tables, "ages", {"interval": 0}, return_share=0.0, seconds=100.0)
+    edit(tables, "ages", {"interval": 1}, return_share=0.6, seconds=10.0)
+
+
+def small_store(tables: Tables) -> None:
+    ssd_reuse(tables, bytes=1e11)
+
+
+def slow_reads(tables: Tables) -> None:
+    ssd_reuse(tables, read_bytes_per_s=1e9)
+
+
+def slow_readers(tables: Tables) -> None:
+    store(tables, "cmx", reader_bytes_per_s=1e9)
+
+
+def slow_writes(tables: Tables) -> None:
+    ssd_reuse(tables, write_bytes_per_s=2e9)
+
+
+def soft_drives(tables: Tables) -> None:
+    ssd_reuse(tables, write_bytes_per_day=2e9 * 86_400 / 2)
+
+
+def late_prompts(tables: Tables) -> None:
+    """The long bucket is late in full: a third of the requests where a tenth may be; reuse is dear but in time."""
+    ssd_reuse(tables)
+    edit(tables, "skus", {"sku": "k"}, supply_per_quarter=0.0)
+    edit(tables, "prefill", {"option": "o1"}, meets_ttft=0)
+
+
+def few_positions(tables: Tables) -> None:
+    edit(tables, "site_limits", {}, limit=12.0)
+
+
+def one_hall_is_not_enough(tables: Tables) -> None:
+    few_positions(tables)
+    rows(tables, "expansions", (SITE, "hall", 0, 1, 1e5))
+    rows(tables, "expansion_adds", (SITE, "hall", "positions", 3.0))
+
+
+def kits_are_cheap_racks_dear(tables: Tables) -> None:
+    """One kit for each rack that stands; without the rule all reuse would come from kits that no rack holds."""
+    small_store(tables)
+    edit(tables, "prices", {"sku": "k"}, price_usd=1e4, support_usd_per_quarter=0.0)
+
+
+def racks_for_enclosures(tables: Tables) -> None:
+    store(tables, "cmx")
+
+
+def pods_are_full(tables: Tables) -> None:
+    edit(tables, "pods", {}, pods_max=2)
+
+
+def a_pod_that_would_close(tables: Tables) -> dict[str, Any]:
+    """Demand in the second quarter needs pods; none may stand in the third."""
+
+    def close(model: Any) -> None:
+        model.pods[SITE, 2].setub(0)
+        for key in model.own:
+            if key[2] == 2:
+                model.places_in_pods[SITE, 2, "nvl72_per_pod"].deactivate()
+
+    return {"tweak": close}
+
+
+def supplier_sells_few(tables: Tables) -> None:
+    edit(tables, "skus", {"sku": "g"}, supply_per_quarter=5.0)
+
+
+def orders_of_fifteen(tables: Tables) -> None:
+    edit(tables, "skus", {"sku": "g"}, min_order=15)
+
+
+def thin_purse(tables: Tables) -> None:
+    rows(tables, "budget", (0, 2e6), (1, 4e6), (2, 0.0))
+
+
+def purse_that_may_not_be_carried(tables: Tables) -> dict[str, Any]:
+    """A quarter of the price is due with the order, the rest a quarter later: the first purse would pay for it."""
+    rows(tables, "budget", (0, 2e7), (1, 4e6), (2, 0.0))
+    return {"budget_carry": "none"}
+
+
+BINDING: dict[str, Any] = {
+    "fleet_balance": demand_alone,
+    "retire_within_group": two_groups_of_which_one_may_be_sold,
+    "reserved_stands": reserved_and_well_paid_for,
+    "demand_met": demand_alone,
+    "shortfall_of_quarter": short_in_the_planned_quarter,
+    "prefill_where_decoded": demand_alone,
+    "work_within_racks": demand_alone,
+    "lpx_time_within_copies": one_lpx_copy_is_too_little,
+    "lpx_linking": lpx_copy_hardly_used,
+    "lpx_copies_within_racks": one_lpx_copy_is_too_little,
+    "lpx_copies_within_pods": pods_hold_one_copy_each,
+    "kept_at_most_served": returns_of_all_that_is_served,
+    "kept_only_falls": late_returns_only,
+    "hits_from_kept": returns_of_all_that_is_served,
+    "parked_within_store": small_store,
+    "store_reads": slow_reads,
+    "reader_limit": slow_readers,
+    "store_writes": slow_writes,
+    "store_wear": soft_drives,
+    "late_prefill_share": late_prompts,
+    "site_limit": few_positions,
+    "expansions_at_most": one_hall_is_not_enough,
+    "kits_within_hosts": kits_are_cheap_racks_dear,
+    "enclosures_in_racks": racks_for_enclosures,
+    "places_in_pods": pods_are_full,
+    "pods_stay": a_pod_that_would_close,
+    "supply_cap": supplier_sells_few,
+    "minimum_order": orders_of_fifteen,
+    "budget_limit": thin_purse,
+    "carry_rule": purse_that_may_not_be_carried,
+}
+
+# Cases, inert: the family has rows (or the rule applies), and they change nothing
+
+
+def no_demand(tables: Tables) -> None:
+    tables["rates"] = tables["rates"].iloc[:0]
+
+
+def ample_fleet(tables: Tables) -> None:
+    standing(tables, "g", 14)
+
+
+def worthless_work(tables: Tables) -> None:
+    edit(tables, "workloads", {}, short_usd_per_request=0.0)
+
+
+def free_prefill(tables: Tables) -> None:
+    edit(tables, "prefill", {}, rack_s=0.0)
+
+
+def sale_of_one_group(tables: Tables) -> None:
+    no_demand(tables)
+    standing(tables, "g", 3, paid=1e5, retirable=1)
+
+
+def reserved_and_not_for_sale(tables: Tables) -> None:
+    no_demand(tables)
+    standing(tables, "g", 3)
+    rows(tables, "reserved", (2, SITE, "g", 2))
+
+
+def short_of_nothing(tables: Tables) -> None:
+    short_in_the_planned_quarter(tables)
+    standing(tables, "g", 14)
+    tables["serve"]["t"] = tables["prefill"]["t"] = 0
+
+
+def lpx_is_not_worth_it(tables: Tables) -> None:
+    lpx_points(tables)
+    edit(tables, "serve", {"deployment": "g+lpx"}, rack_s=1.0)
+
+
+def lpx_that_stands_already(tables: Tables) -> None:
+    lpx_copy_hardly_used(tables)
+    standing(tables, "l", 8)
+
+
+def reuse_that_saves_nothing(tables: Tables) -> None:
+    ssd_reuse(tables)
+    edit(tables, "prefill", {"store": "ssd:g"}, rack_s=0.05)
+
+
+def ample_drives(tables: Tables) -> None:
+    ssd_reuse(tables, write_bytes_per_day=1e20)
+
+
+def ample_cmx(tables: Tables) -> None:
+    store(tables, "cmx")
+
+
+def cmx_not_worth_it(tables: Tables) -> None:
+    store(tables, "cmx")
+    edit(tables, "prefill", {"store": "cmx"}, rack_s=0.05)
+
+
+def prompts_late_within_the_share(tables: Tables) -> None:
+    edit(tables, "prefill", {"option": "o1"}, meets_ttft=0)
+    edit(tables, "workloads", {}, ttft_share=0.6)
+
+
+def hall_that_is_not_needed(tables: Tables) -> None:
+    rows(tables, "expansions", (SITE, "hall", 1, 1, 1e5))
+    rows(tables, "expansion_adds", (SITE, "hall", "positions", 3.0))
+
+
+def supplier_sells_enough(tables: Tables) -> None:
+    edit(tables, "skus", {"sku": "g"}, supply_per_quarter=100.0)
+
+
+def orders_of_two(tables: Tables) -> None:
+    edit(tables, "skus", {"sku": "g"}, min_order=2)
+
+
+def full_purse(tables: Tables) -> None:
+    rows(tables, "budget", (0, 1e9), (1, 1e9), (2, 1e9))
+
+
+def full_purse_not_carried(tables: Tables) -> dict[str, Any]:
+    full_purse(tables)
+    return {"budget_carry": "none"}
+
+
+INERT: dict[str, Any] = {
+    "fleet_balance": no_demand,
+    "retire_within_group": sale_of_one_group,
+    "reserved_stands": reserved_and_not_for_sale,
+    "demand_met": worthless_work,
+    "shortfall_of_quarter": short_of_nothing,
+    "prefill_where_decoded": free_prefill,
+    "work_within_racks": ample_fleet,
+    "lpx_time_within_copies": lpx_copy_hardly_used,
+    "lpx_linking": lpx_that_stands_already,
+    "lpx_copies_within_racks": lpx_that_stands_already,
+    "lpx_copies_within_pods": lpx_copy_hardly_used,
+    "kept_at_most_served": reuse_that_saves_nothing,
+    "kept_only_falls": reuse_that_saves_nothing,
+    "hits_from_kept": reuse_that_saves_nothing,
+    "parked_within_store": ample_drives,
+    "store_reads": ample_drives,
+    "reader_limit": ample_cmx,
+    "store_writes": ample_drives,
+    "store_wear": ample_drives,
+    "late_prefill_share": prompts_late_within_the_share,
+    "site_limit": demand_alone,
+    "expansions_at_most": hall_that_is_not_needed,
+    "kits_within_hosts": ample_drives,
+    "enclosures_in_racks": cmx_not_worth_it,
+    "places_in_pods": demand_alone,
+    "pods_stay": demand_alone,
+    "supply_cap": supplier_sells_enough,
+    "minimum_order": orders_of_two,
+    "budget_limit": full_purse,
+    "carry_rule": full_purse_not_carried,
+}
+ONLY_TIGHTENS = {"lpx_linking"}
+"""Families that a whole plan never feels: they are seen in the relaxation."""
+
+
+@pytest.mark.parametrize("family", NAMES)
+def test_the_family_makes_a_plan_dearer_where_it_binds(family):
+    case = BINDING[family]
+    relaxed = family in ONLY_TIGHTENS
+    held, free = least(case, relaxed=relaxed), least(case, without=family, relaxed=relaxed)
+    assert free < held - 1e-4 * max(1.0, abs(free))
+    if relaxed:
+        assert least(case) == pytest.approx(least(case, without=family), rel=1e-6)
+
+
+@pytest.mark.parametrize("family", NAMES)
+def test_the_family_changes_nothing_where_it_is_slack(family):
+    case = INERT[family]
+    held, free = least(case), least(case, without=family)
+    assert held < float("inf")
+    assert held == pytest.approx(free, rel=1e-6, abs=1e-6)
+
+
+def test_every_family_has_both_cases():
+    assert set(BINDING) == set(NAMES) == set(INERT)
+
+
+@pytest.mark.parametrize("family", [n for n in NAMES if n not in {"fleet_balance", "carry_rule"}])
+def test_the_family_has_rows_in_its_inert_case_too(family):
+    """So that slack, not absence, is what makes it inert; ``demand_met`` and others by the name of their component."""
+    model = program_of(INERT[family]).model
+    assert len(getattr(model, family)) > 0

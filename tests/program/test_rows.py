@@ -1,0 +1,371 @@
+"""One raw row of every family against numbers worked by hand from its mathematics; bounds, units and signs included."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hand_instance import CARD, SITE, W, edit, hand_tables, instance, lpx_points, rows, standing, store
+from pyomo.repn import generate_standard_repn
+
+from procure.program import build
+from procure.program.program import FAMILIES
+
+TB, MUSD = 1e12, 1e6
+
+
+def row(model: Any, component: str, key: Any) -> tuple[dict[str, float], float | None, float | None]:
+    """Coefficients by variable name, lower and upper limit, with the constant moved to the limits."""
+    constraint = getattr(model, component)[key]
+    repn = generate_standard_repn(constraint.body)
+    coefs = {v.name: c for v, c in zip(repn.linear_vars, repn.linear_coefs, strict=True)}
+    lower, upper = (None if b is None else b - repn.constant for b in (constraint.lower, constraint.upper))
+    return coefs, lower, upper
+
+
+def made(*edits: Any, **settings: Any) -> Any:
+    tables = hand_tables()
+    for change in edits:
+        change(tables)
+    return build(instance(tables, **settings)).model
+
+
+def old_racks(tables: Any) -> None:
+    standing(tables, "g", 4, retirable=1)
+
+
+def reserved(tables: Any) -> None:
+    rows(tables, "reserved", (1, SITE, "g", 2))
+
+
+def ssd(tables: Any) -> None:
+    store(tables, "ssd", write_bytes_per_day=8.64e16)
+
+
+def dram(tables: Any) -> None:
+    store(tables, "dram", bytes=2e12, read_bytes_per_s=3e12, write_bytes_per_s=4e12)
+
+
+def hbm(tables: Any) -> None:
+    store(tables, "hbm", bytes=0.0)
+
+
+def cmx(tables: Any) -> None:
+    store(tables, "cmx", reader_bytes_per_s=9e11)
+
+
+def lpx(tables: Any) -> None:
+    lpx_points(tables)
+
+
+def both_prefills_late(tables: Any) -> None:
+    edit(tables, "prefill", {"option": "o1"}, meets_ttft=0)
+
+
+def hall(tables: Any) -> None:
+    rows(tables, "expansions", (SITE, "hall", 1, 2, 7e6))
+    rows(tables, "expansion_adds", (SITE, "hall", "power_kw", 500.0))
+    rows(tables, "site_limits", (1, SITE, "power_kw", 3_000.0))
+
+
+def purse(tables: Any) -> None:
+    rows(tables, "budget", (0, 3e6), (1, 4e6), (2, 5e6))
+
+
+def firm_order(tables: Any) -> None:
+    rows(tables, "fixed", ("order-0", SITE, "g", 3, 1, 0, 9e5, 6e5, 1, 9e3))
+
+
+def caps(tables: Any) -> None:
+    edit(tables, "skus", {"sku": "g"}, supply_per_quarter=7.0, min_order=3)
+
+
+def planned_demand(tables: Any) -> None:
+    """40 requests/s at a priority of 3 beside 120 at 1, in the planned quarter, at half their peak in the mean."""
+    tables["rates"] = tables["rates"].iloc[:0]
+    rows(tables, "rates", (0, W, 0, 120.0, 0.5), (0, "v", 0, 40.0, 0.5))
+    rows(tables, "workloads", ("v", CARD, 3.0, 0.9, 1.0, 2.0, 20.0, 10.0, 1.0, 0.0))
+
+
+POINTS = {"serve[p0,a]": 100 * 0.01, "serve[p1,a]": 50 * 0.02}
+FULL = {"prefill[o0,a]": 100 * 0.02, "prefill[o1,a]": 50 * 0.04}
+WORK = {**POINTS, **FULL}
+
+
+def kept(store_name: str, *coefs: float) -> dict[str, float]:
+    return {f"kept[1,a,w,{i},{store_name}]": c for i, c in enumerate(coefs)}
+
+
+ROWS: dict[str, list[tuple[Any, Any, dict[str, float], float | None, float | None]]] = {
+    # family: model, key, coefficients, lower, upper
+    "fleet_balance": [
+        # own = 4 − retired by then + ordered a quarter ago
+        (
+            made(old_racks),
+            (SITE, "g", 1),
+            {"own[a,g,1]": 1, "retire[fleet-0,0]": 1, "retire[fleet-0,1]": 1, "buy[a,g,0]": -1},
+            4,
+            4,
+        )
+    ],
+    "retire_within_group": [
+        (made(old_racks), "fleet-0", {f"retire[fleet-0,{t}]": 1 for t in range(3)}, None, 4),
+    ],
+    "reserved_stands": [(made(old_racks, reserved), (SITE, "g", 1), {"own[a,g,1]": 1}, 2, None)],
+    "demand_met": [(made(), (1, W, 1), {"serve[p1,a]": 1, "short[1,w]": 1}, 1, 1)],
+    "shortfall_of_quarter": [
+        # weights 120·0.5·1 and 40·0.5·3: 60 and 60 of 120, in basis points
+        (made(planned_demand), 0, {"short[0,w]": 5_000, "short[0,v]": 5_000, "quarter_short[0]": -1}, None, 0)
+    ],
+    "prefill_where_decoded": [
+        (made(ssd), (1, SITE, W, 0), {"prefill[o0,a]": 1, "prefill[o0ssd,a]": 1, "serve[p0,a]": -1}, 0, 0)
+    ],
+    "work_within_racks": [
+        # 0.5 busy racks of each that is not reserved: −0.5·2 on the right
+        (made(old_racks, reserved), (SITE, "g", 1), {**WORK, "own[a,g,1]": -0.5}, None, -1.0)
+    ],
+    "lpx_time_within_copies": [
+        # 100·0.03 and 50·0.06 LPX racks; two racks a copy at 0.75
+        (
+            made(lpx),
+            (SITE, CARD, 1),
+            {"serve[x0,a]": 3.0, "serve[x1,a]": 3.0, "copies[a,llm,1]": -1.5},
+            None,
+            0,
+        )
+    ],
+    "lpx_linking": [
+        # a copy decodes 1.5/0.03 = 50 of 100 requests/s
+        (made(lpx), (SITE, CARD, 1, W, 0), {"serve[x0,a]": 1, "copies[a,llm,1]": -0.5}, None, 0)
+    ],
+    "lpx_copies_within_racks": [(made(lpx), (SITE, 1), {"copies[a,llm,1]": 2, "own[a,l,1]": -0.8}, None, 0)],
+    "lpx_copies_within_pods": [(made(lpx), (SITE, CARD, 1), {"copies[a,llm,1]": 1, "pods[a,1]": -1}, None, 0)],
+    "kept_at_most_served": [
+        # shares of the workload's 150 requests/s
+        (
+            made(ssd),
+            (1, SITE, W),
+            {"kept[1,a,w,0,ssd:g]": 1, "serve[p0,a]": -100 / 150, "serve[p1,a]": -50 / 150},
+            None,
+            0,
+        )
+    ],
+    "kept_only_falls": [(made(ssd), (1, SITE, W, 1, "ssd:g"), kept("ssd:g", -1, 1), None, 0)],
+    "hits_from_kept": [
+        # α = 0.5; 0.4 return in the first interval, 0.2 in the second
+        (made(ssd), (1, SITE, W, 0, "ssd:g"), {"prefill[o0ssd,a]": 1, **kept("ssd:g", -0.2, -0.1)}, None, 0)
+    ],
+    "parked_within_store": [
+        # 1 GB · 150/s · seconds: 10·(1 − 0.5·0.1) = 9.5 and 90·(1 − 0.5·0.5) = 67.5
+        (made(ssd), (1, SITE, "ssd:g"), {**kept("ssd:g", 1.425, 10.125), "own[a,k,1]": -1e15 / TB}, None, 0),
+        # HBM: 1 TB beside each busy decode rack, 2 TB in each idle one of 0.8·(own − reserved)
+        (
+            made(old_racks, reserved, hbm),
+            (1, SITE, "hbm:g"),
+            {
+                **kept("hbm:g", 1.425, 10.125),
+                **{name: 2 * work - work for name, work in POINTS.items()},
+                **{name: 2 * work for name, work in FULL.items()},
+                "prefill[o0hbm,a]": 2 * 100 * 0.005,
+                "prefill[o1hbm,a]": 2 * 50 * 0.01,
+                "own[a,g,1]": -2 * 0.8,
+            },
+            None,
+            -2 * 0.8 * 2,
+        ),
+    ],
+    "store_reads": [
+        # 0.6 GB a hit
+        (
+            made(dram),
+            (1, SITE, "dram:g"),
+            {"prefill[o0dram,a]": 0.06, "prefill[o1dram,a]": 0.03, "own[a,g,1]": -3},
+            None,
+            0,
+        )
+    ],
+    "reader_limit": [
+        (
+            made(cmx),
+            (1, SITE, "cmx", "g"),
+            {"prefill[o0cmx,a]": 0.06, "prefill[o1cmx,a]": 0.03, "own[a,g,1]": -0.9},
+            None,
+            0,
+        )
+    ],
+    "store_writes": [
+        # whole sequences parked, 1 GB · 150/s, less what hits found there
+        (
+            made(dram),
+            (1, SITE, "dram:g"),
+            {
+                "kept[1,a,w,0,dram:g]": 0.15,
+                "prefill[o0dram,a]": -0.06,
+                "prefill[o1dram,a]": -0.03,
+                "own[a,g,1]": -4,
+            },
+            None,
+            0,
+        )
+    ],
+    "store_wear": [
+        # the mean is half the peak; 8.64e16 B a day are 1 TB/s
+        (
+            made(ssd),
+            (1, SITE, "ssd:g"),
+            {
+                "kept[1,a,w,0,ssd:g]": 0.075,
+                "prefill[o0ssd,a]": -0.03,
+                "prefill[o1ssd,a]": -0.015,
+                "own[a,k,1]": -1,
+            },
+            None,
+            0,
+        )
+    ],
+    "late_prefill_share": [
+        # a tenth of the requests may be late
+        (
+            made(both_prefills_late),
+            (1, W),
+            {"prefill[o1,a]": 50 / 150, "serve[p0,a]": -0.1 * 100 / 150, "serve[p1,a]": -0.1 * 50 / 150},
+            None,
+            0,
+        )
+    ],
+    "site_limit": [
+        # MW
+        (
+            made(hall),
+            (1, SITE, "power_kw"),
+            {
+                "own[a,e,1]": 0.001,
+                "own[a,g,1]": 0.1,
+                "own[a,k,1]": 0.002,
+                "own[a,l,1]": 0.08,
+                "own[a,r,1]": 0.005,
+                "expand[a,hall,0]": -0.5,
+            },
+            None,
+            3.0,
+        )
+    ],
+    "expansions_at_most": [
+        (made(hall), (SITE, "hall"), {"expand[a,hall,0]": 1, "expand[a,hall,1]": 1}, None, 2),
+    ],
+    "kits_within_hosts": [(made(), (SITE, "k", 1), {"own[a,k,1]": 1, "own[a,g,1]": -1}, None, 0)],
+    "enclosures_in_racks": [(made(), (SITE, 1), {"own[a,e,1]": 1, "own[a,r,1]": -16}, None, 0)],
+    "places_in_pods": [
+        (made(), (SITE, 1, "nvl72_per_pod"), {"own[a,g,1]": 1, "pods[a,1]": -4}, None, 0),
+        (made(), (SITE, 1, "lpx_per_pod"), {"own[a,l,1]": 1, "pods[a,1]": -3}, None, 0),
+        (made(), (SITE, 1, "cmx_racks_per_pod"), {"own[a,r,1]": 1, "pods[a,1]": -1}, None, 0),
+    ],
+    "pods_stay": [(made(), (SITE, 2), {"pods[a,1]": 1, "pods[a,2]": -1}, None, 0)],
+    "supply_cap": [(made(caps), ("g", 1), {"buy[a,g,1]": 1}, None, 7)],
+    "minimum_order": [(made(caps), (SITE, "g", 1), {"ordered[a,g,1]": 3, "buy[a,g,1]": -1}, None, 0)],
+    "budget_limit": [
+        # a quarter of 1.01 M USD with the order; 0.75 · 1.01 M and 5,000 USD on delivery; 3 · 0.6 M of the firm order
+        (
+            made(purse, firm_order, hall),
+            1,
+            {
+                "buy[a,g,1]": 0.25 * 1.01,
+                "buy[a,g,0]": 0.75 * 1.01 + 0.005,
+                "buy[a,e,1]": 0.2 * 0.15,
+                "buy[a,e,0]": 0.8 * 0.15,
+                "buy[a,k,1]": 0.2 * 0.1,
+                "buy[a,k,0]": 0.8 * 0.1,
+                "buy[a,l,1]": 0.25 * 0.8,
+                "buy[a,l,0]": 0.75 * 0.8,
+                "buy[a,r,1]": 0.2 * 0.05,
+                "buy[a,r,0]": 0.8 * 0.05,
+                "expand[a,hall,1]": 7.0,
+                "carry[1]": 1,
+                "carry[0]": -1,
+            },
+            None,
+            4 - 1.8,
+        ),
+        # the whole of it with the order, firm orders committed before
+        (
+            made(purse, firm_order, budget_basis="commitment"),
+            1,
+            {
+                "buy[a,g,1]": 1.015,
+                "buy[a,e,1]": 0.15,
+                "buy[a,k,1]": 0.1,
+                "buy[a,l,1]": 0.8,
+                "buy[a,r,1]": 0.05,
+                "carry[1]": 1,
+                "carry[0]": -1,
+            },
+            None,
+            4,
+        ),
+    ],
+}
+
+
+@pytest.mark.parametrize("family", ROWS)
+def test_the_row_has_the_numbers_of_its_mathematics(family):
+    for model, key, coefs, lower, upper in ROWS[family]:
+        found, low, high = row(model, family, key)
+        assert found == pytest.approx(coefs, rel=1e-12)
+        for bound, wanted in ((low, lower), (high, upper)):
+            assert bound == (None if wanted is None else pytest.approx(wanted, rel=1e-12))
+
+
+def test_the_second_rows_of_a_family():
+    model = made(caps)
+    assert row(model, "no_empty_cmx_rack", (SITE, 1)) == ({"own[a,e,1]": -1, "own[a,r,1]": 1}, None, 0)
+    # 40 positions hold 26 racks of 1.5; seven are sold in a quarter
+    assert row(model, "order_placed", (SITE, "g", 1)) == ({"buy[a,g,1]": 1, "ordered[a,g,1]": -7}, None, 0)
+
+
+def test_every_family_with_rows_has_one_that_was_worked_by_hand():
+    assert set(ROWS) | {"carry_rule"} == {family.__name__ for family in FAMILIES}
+
+
+@pytest.mark.parametrize(
+    ("carry", "years", "closed"),
+    [
+        ("within_year", (2027, 2027, 2028), {1, 2}),
+        ("none", (2027, 2027, 2027), {0, 1, 2}),
+        ("unlimited", (1, 2, 3), {2}),
+    ],
+)
+def test_carry_is_closed_where_the_rule_says(carry, years, closed):
+    def fiscal(tables: Any) -> None:
+        purse(tables)
+        tables["quarters"]["fiscal_year"] = years
+
+    model = made(fiscal, budget_carry=carry)
+    assert {t for t in model.carry if model.carry[t].ub == 0} == closed
+
+
+def test_the_cost_of_a_rack_is_worked_by_hand():
+    """Ordered in quarter 0 for quarter 1: payments, support of two quarters, residual after two of twenty."""
+    model = made()
+    repn = generate_standard_repn(model.cost.expr)
+    coefs = {v.name: c for v, c in zip(repn.linear_vars, repn.linear_coefs, strict=True)}
+    paid = 0.25 * 1.01 + 0.98 * (0.75 * 1.01 + 0.005)
+    support = 0.01 * (0.98 + 0.96)
+    end = 0.96 * 0.96 / 0.98
+    residual = (1 - 2 / 20) * 0.8 * end
+    assert coefs["buy[a,g,0]"] == pytest.approx(paid + support - residual, rel=1e-12)
+    assert coefs["own[a,g,1]"] == pytest.approx(0.005 * 0.98, rel=1e-12)  # idle power and space
+    # 1,000 USD a quarter of load for one busy rack, at the mean of half the peak
+    assert coefs["serve[p0,a]"] == pytest.approx(0.001 * 1.0 * 0.5 * 0.98, rel=1e-12)
+    assert coefs["prefill[o1,a]"] == pytest.approx(0.001 * 2.0 * 0.5 * 0.98, rel=1e-12)
+    # one USD for each of 75 requests/s through a quarter of 7,884,000 s
+    assert coefs["short[1,w]"] == pytest.approx(75 * 7_884_000 / MUSD * 0.98, rel=1e-12)
+
+
+def test_a_sale_is_worth_its_residual_value_less_the_one_at_the_end_and_ends_support():
+    model = made(old_racks)
+    repn = generate_standard_repn(model.cost.expr)
+    coefs = {v.name: c for v, c in zip(repn.linear_vars, repn.linear_coefs, strict=True)}
+    end = 0.96 * 0.96 / 0.98
+    now, later = (1 - 5 / 20) * 0.8, (1 - 7 / 20) * 0.8  # age 5 when sold in quarter 1, 7 at the end
+    assert coefs["retire[fleet-0,1]"] == pytest.approx(-now * 0.98 - 0.01 * (0.98 + 0.96) + later * end, rel=1e-12)
+    assert coefs["always"] == pytest.approx(4 * (0.01 * (1 + 0.98 + 0.96) - later * end), rel=1e-12)
