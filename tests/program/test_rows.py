@@ -18,7 +18,7 @@ def row(model: Any, component: str, key: Any) -> tuple[dict[str, float], float |
     """Coefficients by variable name, lower and upper limit, with the constant moved to the limits."""
     constraint = getattr(model, component)[key]
     repn = generate_standard_repn(constraint.body)
-    coefs = {v.name: c for v, c in zip(repn.linear_vars, repn.linear_coefs, strict=True)}
+    coefs = {v.name.replace("'", ""): c for v, c in zip(repn.linear_vars, repn.linear_coefs, strict=True)}
     lower, upper = (None if b is None else b - repn.constant for b in (constraint.lower, constraint.upper))
     return coefs, lower, upper
 
