@@ -48,5 +48,7 @@ def add_variables(m: Any, index: Index) -> None:
     m.short = pyo.Var(index.loads, bounds=(0, 1))
     m.quarter_short = pyo.Var(index.planned, domain=pyo.NonNegativeReals)
     m.carry = pyo.Var(index.t, domain=pyo.NonNegativeReals)
+    m.counting = [m.own]
+    """Integers that only add up others; they are whole where those are."""
     m.linking = [m.quarter_short, m.carry]
     """Continuous variables that tie quarters together; given these and the integers, quarters are independent."""

@@ -16,8 +16,9 @@ from procure.program import Program
 class Compiled:
     """min c·x subject to row_lower ≤ A·x ≤ row_upper, col_lower ≤ x ≤ col_upper, some x integer.
 
-    ``cost`` (M USD) and ``shortfall`` (basis points of weighted planned demand) are the two objectives. ``linking``
-    marks continuous columns that, with the integer ones, tie the quarters together; ``elastic`` marks the rows that
+    ``cost`` (M USD) and ``shortfall`` (basis points of weighted planned demand) are the two objectives. ``counting``
+    marks integer columns that only add up others; ``linking`` marks continuous columns that, with the integer ones, tie
+    the quarters together; ``elastic`` marks the rows that
     measure shortfall, the only ones a service of a quarter may break for a price.
     """
 
@@ -27,6 +28,7 @@ class Compiled:
     col_lower: np.ndarray
     col_upper: np.ndarray
     integer: np.ndarray
+    counting: np.ndarray
     linking: np.ndarray
     elastic: np.ndarray
     cost: np.ndarray
@@ -61,7 +63,8 @@ def compile_program(program: Program) -> Compiled:
     objectives = form.c.toarray()
     rhs = np.asarray(form.rhs, dtype=float)
     sense = np.array([row.bound_type for row in form.rows], dtype=int)
-    linking_ids = {id(v) for var in model.linking for v in var.values()}
+    counting = {id(v) for var in model.counting for v in var.values()}
+    linking = {id(v) for var in model.linking for v in var.values()}
     lower = np.array([-np.inf if v.lb is None else v.lb for v in form.columns], dtype=float)
     upper = np.array([np.inf if v.ub is None else v.ub for v in form.columns], dtype=float)
     return Compiled(
@@ -71,7 +74,8 @@ def compile_program(program: Program) -> Compiled:
         col_lower=lower,
         col_upper=upper,
         integer=np.array([v.is_integer() or v.is_binary() for v in form.columns], dtype=bool),
-        linking=np.array([id(v) in linking_ids for v in form.columns], dtype=bool),
+        counting=np.array([id(v) in counting for v in form.columns], dtype=bool),
+        linking=np.array([id(v) in linking for v in form.columns], dtype=bool),
         elastic=np.array(
             [row.constraint.parent_component() is model.shortfall_of_quarter for row in form.rows], dtype=bool
         ),
@@ -81,3 +85,12 @@ def compile_program(program: Program) -> Compiled:
         rows=[row.constraint.name for row in form.rows],
         variables=list(form.columns),
     )
+
+
+def limited(compiled: Compiled, most_short: float | None) -> tuple[sparse.csr_matrix, np.ndarray, np.ndarray]:
+    """Matrix and row bounds with the total shortfall held to a most, as one more row."""
+    if most_short is None:
+        return compiled.matrix, compiled.row_lower, compiled.row_upper
+    total = sparse.csr_matrix((compiled.shortfall != 0).astype(float))
+    matrix = sparse.csr_matrix(sparse.vstack([compiled.matrix, total]))
+    return matrix, np.append(compiled.row_lower, -np.inf), np.append(compiled.row_upper, most_short)

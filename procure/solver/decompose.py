@@ -13,19 +13,20 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import sparse
 
 from procure.solver.blocks import Block, Cut, Outcome, find_blocks
-from procure.solver.compile import Compiled
-from procure.solver.highs import INFINITY, Answer, Options, load, new_solver, relative_gap, run, set_option
+from procure.solver.compile import Compiled, limited
+from procure.solver.highs import INFINITY, Options, load, new_solver, relative_gap, run, set_option
+from procure.solver.master import NO_EXCESS, Master
 
 SHORT_TOLERANCE = 1e-2
 """Basis points of the weighted planned demand within which two shortfalls are the same."""
-NO_EXCESS = 1e-5
-"""Basis points of shortfall that are the solver's tolerance."""
-
 ROUGH_GAP = 0.03
 """Relative gap of the first masters in integers."""
+FIRST_WEIGHT = 0.5
+"""How far from the point inside towards the master's point the relaxation looks for cuts."""
+PATIENCE = 6
+"""Masters of the relaxation that may pass without the bound moving much."""
 ROUGH_SECONDS = 10.0
 """Wall seconds that a master which need not be close may take."""
 
@@ -54,11 +55,11 @@ class Decomposition:
         taken = np.zeros(compiled.matrix.shape[0], dtype=bool)
         for _, rows in parts:
             taken[rows] = True
-        self._rows = np.flatnonzero(~taken)
+        self.rows = np.flatnonzero(~taken)
         self.cuts: list[Cut] = []
         self._workers = ThreadPoolExecutor(2)
         shorts = compiled.shortfall[self.columns] != 0.0
-        self._shorts = np.flatnonzero(shorts)
+        self.shorts = np.flatnonzero(shorts)
 
     def solve(self, objective: str, most_short: float | None) -> Solution:
         """Least ``cost`` or least ``shortfall``, with a total shortfall of at most ``most_short`` where given."""
@@ -75,45 +76,16 @@ class _Run:
 
     def __init__(self, parent: Decomposition, objective: str, most_short: float | None) -> None:
         self.parent, self.objective, self.most_short = parent, objective, most_short
-        compiled, options = parent.compiled, parent.options
-        self.options = options
-        count, blocks = len(parent.columns), len(parent.blocks)
-        cost = compiled.cost if objective == "cost" else compiled.shortfall
-        self.cost = np.append(cost[parent.columns], np.full(blocks, 1.0 if objective == "cost" else 0.0))
-        rows = compiled.matrix[parent._rows][:, parent.columns]
-        matrix = sparse.hstack([rows, sparse.csr_matrix((rows.shape[0], blocks))])
-        lower, upper = compiled.row_lower[parent._rows], compiled.row_upper[parent._rows]
-        if most_short is not None:
-            total = np.zeros(count + blocks)
-            total[parent._shorts] = 1.0
-            matrix = sparse.vstack([matrix, sparse.csr_matrix(total)])
-            lower, upper = np.append(lower, -np.inf), np.append(upper, most_short)
-        self._load(sparse.csr_matrix(matrix), lower, upper, count, blocks)
+        self.options = parent.options
+        self.master = Master(
+            parent.compiled, parent.columns, parent.rows, parent.blocks, objective, most_short, parent.options
+        )
         self.best: np.ndarray | None = None
         self.best_cost = float("inf")
         self.best_outcomes: list[Outcome] = []
         self.bound = -float("inf")
         for cut in parent.cuts:
-            self._add(cut)
-
-    def _load(self, matrix: sparse.csr_matrix, lower: np.ndarray, upper: np.ndarray, count: int, blocks: int) -> None:
-        compiled, columns = self.parent.compiled, self.parent.columns
-        self.solver = new_solver(self.options)
-        floors = [block.floor if self.objective == "cost" else 0.0 for block in self.parent.blocks]
-        low = np.append(compiled.col_lower[columns], floors)
-        high = np.append(compiled.col_upper[columns], np.full(blocks, INFINITY))
-        load(self.solver, matrix, self.cost, (lower, upper), (low, high))
-        self.integer = np.append(compiled.integer[columns], np.zeros(blocks, dtype=bool))
-        self.count = count
-        self.blocks = blocks
-
-    def _add(self, cut: Cut) -> None:
-        index = np.flatnonzero(cut.slope)
-        value = cut.slope[index]
-        if not cut.feasibility:
-            index, value = np.append(index, self.count + cut.block), np.append(value, -1.0)
-        scale = np.abs(value).max() if len(value) else 1.0
-        self.solver.addRow(-INFINITY, -cut.constant / scale, len(index), index.astype(np.int32), value / scale)
+            self.master.add(cut)
 
     def _learn(self, outcomes: list[Outcome], x: np.ndarray, theta: np.ndarray) -> int:
         """Keep the cuts that the master's own point breaks; the number of them."""
@@ -123,10 +95,13 @@ class _Run:
             limit = 0.0 if cut.feasibility else theta[cut.block]
             tolerance = NO_EXCESS if cut.feasibility else 1e-6 * max(1.0, abs(limit))
             if cut.value(x) > limit + tolerance:
-                self.parent.cuts.append(cut)
-                self._add(cut)
+                self._keep(cut)
                 new += 1
         return new
+
+    def _keep(self, cut: Cut) -> None:
+        self.parent.cuts.append(cut)
+        self.master.add(cut)
 
     def _with_excess(self, x: np.ndarray, outcomes: list[Outcome]) -> np.ndarray:
         """The same fleet with the shortfall that its quarters turn out to need."""
@@ -139,34 +114,31 @@ class _Run:
         """Take a fleet as incumbent if it can be served within the shortfall allowed."""
         served = self._with_excess(x, outcomes)
         if any(o.excess > NO_EXCESS for o in outcomes) and self.objective == "cost":
-            if self.most_short is None or served[self.parent._shorts].sum() > self.most_short:
+            if self.most_short is None or served[self.parent.shorts].sum() > self.most_short:
                 return
             outcomes = self.parent.evaluate(served, "cost")
             if any(o.cost is None for o in outcomes):
                 return
-        total = float(self.cost[: self.count] @ served)
+        total = float(self.master.cost[: len(served)] @ served)
         if self.objective == "cost":
             total += sum(o.cost or 0.0 for o in outcomes)
         if total < self.best_cost:
             self.best, self.best_cost, self.best_outcomes = served, total, outcomes
 
-    def _master(self, mip: bool, seconds: float, gap: float = 0.0) -> Answer:
-        kinds = self.integer if mip else np.zeros_like(self.integer)
-        index = np.arange(len(kinds), dtype=np.int32)
-        self.solver.changeColsIntegrality(len(kinds), index, kinds.astype(np.uint8))
-        if mip:
-            set_option(self.solver, "mip_rel_gap", gap)
-            set_option(self.solver, "mip_abs_gap", 1e-6 if self.objective == "cost" else NO_EXCESS)
-            if self.best is not None:
-                self._start_from_best()
-        return run(self.solver, seconds, is_mip=mip)
+    def _start(self) -> np.ndarray | None:
+        """The incumbent as the master knows it, with what its quarters cost."""
+        if self.best is None:
+            return None
+        costs = [o.cost or 0.0 if self.objective == "cost" else 0.0 for o in self.best_outcomes]
+        return np.append(self.best, costs)
 
-    def _start_from_best(self) -> None:
-        """Offer the incumbent to the master, with what its quarters cost."""
-        assert self.best is not None
-        costs = np.array([o.cost or 0.0 for o in self.best_outcomes])
-        values = np.append(self.best, costs if self.objective == "cost" else np.zeros(self.blocks))
-        self.solver.setSolution(len(values), np.arange(len(values), dtype=np.int32), values)
+    def _enough(self) -> float:
+        """The bound at which the incumbent is good enough."""
+        if self.best is None:
+            return INFINITY
+        if self.objective == "shortfall":
+            return self.best_cost - self._target()
+        return self.best_cost - self._target() * abs(self.best_cost)
 
     def _gap(self) -> float:
         if self.best is None:
@@ -182,36 +154,37 @@ class _Run:
         """LP phase, then integers.
 
         The master is first solved roughly: its fleets need not be the best to show which cuts are missing. It is solved
-        more closely each time its fleet turns out to be what the quarters say.
+        more closely each time its fleet turns out to be what the quarters say, and with all its integers at the end.
         """
         outcome = self._relaxation()
         if outcome is not None:
             return outcome
         iterations = 0
-        aim = ROUGH_GAP
+        aim, exact = ROUGH_GAP, False
         while self._gap() > self._target() and self.options.left() > 0:
             iterations += 1
-            rough = aim > self._closest()
-            answer = self._master(True, min(self.options.left(), ROUGH_SECONDS if rough else INFINITY), aim)
-            if answer.values is None and answer.status == "limit":
-                answer = self._master(True, self.options.left(), 1.0)
-            if answer.status == "infeasible":
+            aim = max(min(aim, self._gap() / 3), self._closest())
+            seconds = ROUGH_SECONDS if aim > self._closest() else INFINITY
+            search = self.master.whole if exact else self.master.nearly_whole
+            found = search(aim, seconds, self._enough(), self._start())
+            if found.x is None and found.status not in ("infeasible", "optimal"):
+                found = self.master.whole(1.0, INFINITY, INFINITY, None)
+            if found.status == "infeasible":
                 return Solution("infeasible", None, None, None, iterations)
-            if answer.bound is not None:
-                self.bound = max(self.bound, answer.bound)
-            if answer.values is None:
+            if found.bound is not None:
+                self.bound = max(self.bound, found.bound)
+            if found.x is None or found.theta is None:
                 break
-            x, theta = self._integral(answer.values[: self.count]), answer.values[self.count :]
-            new = self._visit(x, theta)
+            new = self._visit(found.x, found.theta)
             self.options.report(self.objective, self._incumbent(), self.bound)
-            if self._gap() <= self._target():
-                break
-            if self.best is not None and new:
-                self._visit(x, theta, 0.5 * (x + self.best))
-            elif not new:
-                if aim <= self._closest():
-                    break
+            if self.best is not None and new and self._gap() > self._target():
+                self._visit(found.x, found.theta, 0.5 * (found.x + self.best))
+            elif not new and aim > self._closest():
                 aim = max(aim / 4, self._closest())
+            elif not new and not exact:
+                exact = True
+            elif not new:
+                break
         return self._finish(iterations)
 
     def _closest(self) -> float:
@@ -226,24 +199,28 @@ class _Run:
             self._offer(x, outcomes)
         return new
 
-    def _integral(self, x: np.ndarray) -> np.ndarray:
-        """The master's fleet with integers made whole, so that blocks see no tolerance."""
-        whole = x.copy()
-        whole[self.integer[: self.count]] = np.round(whole[self.integer[: self.count]])
-        return whole
-
     def _relaxation(self) -> Solution | None:
-        """Collect cuts for the relaxation, between the master's point and one that can be served."""
-        inside: np.ndarray | None = None
-        weight = 0.5
+        """Collect cuts for the relaxation, between the master's point and one that can be served.
+
+        The first point inside is the optimum of the whole relaxation, from the interior-point method: cuts at and
+        around it are the ones that matter. Ends when the bound has come near the cost of the point inside, or has
+        stalled: masters in integers find the missing cuts faster than the relaxation's tail.
+        """
+        inside = self._whole_relaxation()
+        if inside is not None:
+            for outcome in self.parent.evaluate(inside, self.objective):
+                self._keep(outcome.cut)
+        weight = FIRST_WEIGHT
+        bounds: list[float] = []
         while self.options.left() > 0:
-            answer = self._master(False, self.options.left())
-            if answer.status == "infeasible":
+            found = self.master.relaxed()
+            if found.status == "infeasible":
                 return Solution("infeasible", None, None, None)
-            if answer.values is None:
+            if found.x is None or found.theta is None:
                 return None
-            self.bound = max(self.bound, float(answer.objective or 0.0))
-            outside, theta = answer.values[: self.count], answer.values[self.count :]
+            self.bound = max(self.bound, -float("inf") if found.bound is None else found.bound)
+            bounds.append(self.bound)
+            outside, theta = found.x, found.theta
             point = outside if inside is None else weight * outside + (1 - weight) * inside
             outcomes = self.parent.evaluate(point, self.objective)
             new = self._learn(outcomes, outside, theta)
@@ -252,14 +229,35 @@ class _Run:
                 point = self._with_excess(point, outcomes)
             if self.objective == "shortfall" or all(o.excess <= NO_EXCESS for o in outcomes):
                 inside = point
-                reached = float(self.cost[: self.count] @ point) + sum(o.cost or 0.0 for o in outcomes)
+                reached = float(self.master.cost[: len(point)] @ point) + sum(o.cost or 0.0 for o in outcomes)
                 near = self.options.gap / 20 * abs(reached) if self.objective == "cost" else SHORT_TOLERANCE / 10
                 if reached - self.bound <= near:
                     return None
+            if inside is not None and self._stalled(bounds):
+                return None
             if not new and (inside is None or weight >= 1.0):
                 return None
-            weight = 0.5 if new else 1.0
+            weight = FIRST_WEIGHT if new else 1.0
         return None
+
+    def _stalled(self, bounds: list[float]) -> bool:
+        """Whether the last masters of the relaxation moved the bound too little to go on."""
+        if len(bounds) <= PATIENCE:
+            return False
+        moved = bounds[-1] - bounds[-1 - PATIENCE]
+        return moved <= self._target() * (abs(bounds[-1]) if self.objective == "cost" else 1.0) / 5
+
+    def _whole_relaxation(self) -> np.ndarray | None:
+        """The master columns of the whole relaxation's optimum, or None where it has none."""
+        compiled = self.parent.compiled
+        solver = new_solver(self.options)
+        set_option(solver, "solver", "ipx")
+        set_option(solver, "run_crossover", "off")
+        matrix, row_lower, row_upper = limited(compiled, self.most_short)
+        cost = compiled.cost if self.objective == "cost" else compiled.shortfall
+        load(solver, matrix, cost, (row_lower, row_upper), (compiled.col_lower, compiled.col_upper))
+        answer = run(solver, self.options.left())
+        return None if answer.values is None else np.asarray(answer.values[self.parent.columns])
 
     def _incumbent(self) -> float | None:
         return self.best_cost if self.best is not None else None

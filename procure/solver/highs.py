@@ -145,7 +145,8 @@ def read_answer(solver: Any, is_mip: bool) -> Answer:
     }
     word = known.get(status, solver.modelStatusToString(status))
     info = solver.getInfo()
-    feasible = info.primal_solution_status == highspy.SolutionStatus.kSolutionStatusFeasible
+    # An LP may be optimal in the scaled space and off by a rounding outside it: optimal is the better witness.
+    feasible = word == "optimal" or info.primal_solution_status == highspy.SolutionStatus.kSolutionStatusFeasible
     solution = solver.getSolution()
     values = np.array(solution.col_value) if feasible else None
     objective = info.objective_function_value if feasible else None

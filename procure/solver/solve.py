@@ -23,11 +23,11 @@ from procure.program import build as build_program
 from procure.program.demand import BASIS_POINTS
 from procure.program.index import USD_PER_UNIT
 from procure.solver.answer import Values, tables_of
-from procure.solver.compile import Compiled, compile_program
+from procure.solver.compile import Compiled, compile_program, limited
 from procure.solver.decompose import SHORT_TOLERANCE, Decomposition, Solution
 from procure.solver.explain import Infeasible, NoPlan, causes, smallest_violation
 from procure.solver.highs import Options, Progress, relative_gap, write_mps
-from procure.solver.whole import limited, solve_whole
+from procure.solver.whole import solve_whole
 
 Method = Literal["decomposed", "whole"]
 SHARE_TOLERANCE = 1e-4

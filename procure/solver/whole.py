@@ -7,7 +7,7 @@ from typing import Any
 import highspy
 import numpy as np
 
-from procure.solver.compile import Compiled
+from procure.solver.compile import Compiled, limited
 from procure.solver.decompose import SHORT_TOLERANCE, Solution
 from procure.solver.highs import Options, load, new_solver, run, set_option
 
@@ -29,17 +29,6 @@ def solve_whole(compiled: Compiled, options: Options, objective: str, most_short
     if values is not None:
         values = np.where(compiled.integer, np.round(values), values)
     return Solution(status, values, answer.objective, answer.bound)
-
-
-def limited(compiled: Compiled, most_short: float | None) -> tuple[Any, np.ndarray, np.ndarray]:
-    """Matrix and row bounds with the total shortfall held to a most, as one more row."""
-    from scipy import sparse
-
-    if most_short is None:
-        return compiled.matrix, compiled.row_lower, compiled.row_upper
-    total = sparse.csr_matrix((compiled.shortfall != 0).astype(float))
-    matrix = sparse.csr_matrix(sparse.vstack([compiled.matrix, total]))
-    return matrix, np.append(compiled.row_lower, -np.inf), np.append(compiled.row_upper, most_short)
 
 
 def _listen(solver: Any, options: Options, phase: str) -> None:

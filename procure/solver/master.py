@@ -1,0 +1,157 @@
+"""The master of the decomposition: the fleet and its money, with cuts for the service of each quarter."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from procure.solver.blocks import Block, Cut
+from procure.solver.compile import Compiled
+from procure.solver.highs import INFINITY, Answer, Options, load, new_solver, run, set_option
+
+NO_EXCESS = 1e-5
+"""Basis points of shortfall that are the solver's tolerance."""
+MINOR_SHARE = 0.002
+"""An integer whose unit costs less than this share of the objective may be fractional in the first masters."""
+POLISH_SECONDS = 5.0
+"""Wall seconds for making minor integers whole beside a fleet whose major ones are fixed."""
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """A point of the master: the fleet ``x`` (integers whole), what it thinks each block costs, and a valid bound."""
+
+    status: str
+    x: np.ndarray | None
+    theta: np.ndarray | None
+    bound: float | None
+
+
+class Master:
+    """Columns of the fleet (positions ``columns`` of the program) and one cost column per block, ready for many solves.
+
+    ``objective`` is ``cost`` or ``shortfall``; ``most_short`` holds the total shortfall where it is given.
+    """
+
+    def __init__(
+        self,
+        compiled: Compiled,
+        columns: np.ndarray,
+        rows: np.ndarray,
+        blocks: list[Block],
+        objective: str,
+        most_short: float | None,
+        options: Options,
+    ) -> None:
+        self.options, self.objective = options, objective
+        self.count, self.blocks = len(columns), len(blocks)
+        counts = objective == "cost"
+        own = (compiled.cost if counts else compiled.shortfall)[columns]
+        self.cost = np.append(own, np.full(self.blocks, 1.0 if counts else 0.0))
+        part = compiled.matrix[rows][:, columns]
+        matrix = sparse.hstack([part, sparse.csr_matrix((part.shape[0], self.blocks))])
+        lower, upper = compiled.row_lower[rows], compiled.row_upper[rows]
+        if most_short is not None:
+            total = np.append((compiled.shortfall[columns] != 0.0).astype(float), np.zeros(self.blocks))
+            matrix = sparse.vstack([matrix, sparse.csr_matrix(total)])
+            lower, upper = np.append(lower, -np.inf), np.append(upper, most_short)
+        floors = [block.floor if counts else 0.0 for block in blocks]
+        self._lower = np.append(compiled.col_lower[columns], floors)
+        self._upper = np.append(compiled.col_upper[columns], np.full(self.blocks, INFINITY))
+        self.solver = new_solver(options)
+        load(self.solver, sparse.csr_matrix(matrix), self.cost, (lower, upper), (self._lower, self._upper))
+        self.integer = np.append(compiled.integer[columns], np.zeros(self.blocks, dtype=bool))
+        self._counting = np.append(compiled.counting[columns], np.zeros(self.blocks, dtype=bool))
+        bounds = compiled.row_lower[rows], compiled.row_upper[rows]
+        self._counted = _counted(part, *bounds, compiled.counting[columns])
+
+    def add(self, cut: Cut) -> None:
+        """Add a cut, scaled so that its largest coefficient is one."""
+        index = np.flatnonzero(cut.slope)
+        value = cut.slope[index]
+        if not cut.feasibility:
+            index, value = np.append(index, self.count + cut.block), np.append(value, -1.0)
+        scale = np.abs(value).max() if len(value) else 1.0
+        self.solver.addRow(-INFINITY, -cut.constant / scale, len(index), index.astype(np.int32), value / scale)
+
+    def relaxed(self) -> Proposal:
+        """The optimum of the relaxation."""
+        answer = self._run(np.zeros_like(self.integer), self.options.left())
+        return self._proposal(answer, answer.objective if answer.status == "optimal" else None, whole=False)
+
+    def whole(self, gap: float, seconds: float, enough: float, start: np.ndarray | None) -> Proposal:
+        """A fleet in whole numbers within a gap; ``enough`` is a bound at which to stop, ``start`` an incumbent."""
+        answer = self._search(self.integer, gap, seconds, enough, start)
+        return self._proposal(answer, answer.bound, whole=True)
+
+    def nearly_whole(self, gap: float, seconds: float, enough: float, start: np.ndarray | None) -> Proposal:
+        """A fleet in whole numbers whose bound lets cheap units be fractional, which is proven several times faster.
+
+        The major integers are solved for, then fixed, and the minor ones made whole beside them. Without such a
+        completion all integers are solved for.
+        """
+        major = self.integer & ~self._minor(enough)
+        if (major == self.integer).all():
+            return self.whole(gap, seconds, enough, start)
+        rough = self._search(major, gap, seconds, enough, start)
+        if rough.values is None:
+            return self._proposal(rough, rough.bound, whole=True)
+        fixed = np.flatnonzero(major).astype(np.int32)
+        at = np.round(rough.values[fixed])
+        self.solver.changeColsBounds(len(fixed), fixed, at, at)
+        answer = self._search(self.integer, gap / 4, POLISH_SECONDS, INFINITY, None)
+        self.solver.changeColsBounds(len(fixed), fixed, self._lower[fixed], self._upper[fixed])
+        if answer.values is None:
+            return self.whole(gap, seconds, enough, start)
+        return self._proposal(answer, rough.bound, whole=True)
+
+    def _minor(self, size: float) -> np.ndarray:
+        """Integer columns that are cheap against the objective, and those that only count them."""
+        if self.objective != "cost" or not np.isfinite(size):
+            return np.zeros_like(self.integer)
+        price = np.abs(self.cost)
+        cheap = self.integer & ~self._counting & (price > 0) & (price <= MINOR_SHARE * abs(size))
+        counters = self._counted @ cheap[: self.count].astype(float) > 0
+        return cheap | np.append(counters, np.zeros(self.blocks, dtype=bool))
+
+    def _search(self, kinds: np.ndarray, gap: float, seconds: float, enough: float, start: np.ndarray | None) -> Answer:
+        set_option(self.solver, "mip_rel_gap", gap)
+        set_option(self.solver, "mip_abs_gap", 1e-6 if self.objective == "cost" else NO_EXCESS)
+        if start is not None:
+            self.solver.setSolution(len(start), np.arange(len(start), dtype=np.int32), start)
+
+        def stop(event: Any) -> None:
+            if event.data_out.mip_dual_bound >= enough:
+                event.data_in.user_interrupt = True
+
+        self.solver.cbMipInterrupt.subscribe(stop)
+        try:
+            return self._run(kinds, min(seconds, self.options.left()), is_mip=True)
+        finally:
+            self.solver.cbMipInterrupt.unsubscribe(stop)
+
+    def _run(self, kinds: np.ndarray, seconds: float, is_mip: bool = False) -> Answer:
+        index = np.arange(len(kinds), dtype=np.int32)
+        self.solver.changeColsIntegrality(len(kinds), index, kinds.astype(np.uint8))
+        return run(self.solver, seconds, is_mip=is_mip)
+
+    def _proposal(self, answer: Answer, bound: float | None, whole: bool) -> Proposal:
+        if answer.values is None:
+            return Proposal(answer.status, None, None, bound)
+        x = answer.values[: self.count].copy()
+        if whole:  # the blocks must not see the solver's tolerance
+            integer = self.integer[: self.count]
+            x[integer] = np.round(x[integer])
+        return Proposal(answer.status, x, answer.values[self.count :], bound)
+
+
+def _counted(part: sparse.csr_matrix, lower: np.ndarray, upper: np.ndarray, counting: np.ndarray) -> sparse.csr_matrix:
+    """Which columns each counting column adds up: those that share an equation with it. Shape (columns, columns)."""
+    count = part.shape[1]
+    equations = (part[np.flatnonzero(lower == upper)] != 0).astype(float)
+    counter = sparse.diags(counting.astype(float))
+    other = sparse.diags((~counting).astype(float))
+    return sparse.csr_matrix(counter @ (equations.T @ equations) @ other, shape=(count, count))
