@@ -1,0 +1,215 @@
+"""What a caller of ``solve`` may rely on: options, limits, bounds, the MPS file, and the same plan again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import highspy
+import numpy as np
+import pandas as pd
+import pytest
+from tiny_case import budget, fleet, quarter_names, tiny
+
+import procure
+from procure.instance import build
+from procure.plan import Status
+from procure.program import build as build_program
+from procure.solver import Infeasible, NoPlan
+from procure.solver import whole as whole_module
+from procure.solver.blocks import find_blocks
+from procure.solver.compile import compile_program
+from procure.solver.highs import Options, new_solver, set_option
+
+GB = "gb300-nvl72"
+METHODS = ("decomposed", "whole")
+OLD = fleet(("a", "gb200-nvl72", 2, "2025Q1", 3.3e6))
+QUARTERS = quarter_names(6)
+
+
+def buying(**more: Any) -> Any:
+    """Old racks that carry the first quarter, and demand that outgrows them."""
+    peaks = {"chat": [110.0, 140.0, 150.0, 160.0]}
+    return tiny(peaks=peaks, planned=2, sites=({"positions": 8.0},), **{"tables": {"fleet": OLD}, **more})
+
+
+def short_of_places() -> Any:
+    return tiny(peaks={"chat": [100, 120, 130, 140]}, planned=2, sites=({"positions": 2.0},))
+
+
+@pytest.fixture
+def runs(monkeypatch):
+    """Options of every HiGHS run."""
+    seen: list[dict[str, Any]] = []
+    original = highspy.Highs.run
+
+    def run(self):
+        names = ("mip_rel_gap", "time_limit", "threads", "random_seed")
+        seen.append({name: self.getOptionValue(name)[1] for name in names})
+        return original(self)
+
+    monkeypatch.setattr(highspy.Highs, "run", run)
+    return seen
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_seed_and_threads_reach_every_run_of_highs(runs, method):
+    procure.solve(buying(), method=method, seed=11, threads=1)
+    assert runs
+    assert {r["random_seed"] for r in runs} == {11}
+    assert {r["threads"] for r in runs} == {1}
+
+
+def test_gap_reaches_highs_and_the_plan_says_what_was_asked(runs):
+    plan = procure.solve(buying(), method="whole", gap=0.017, threads=1)
+    assert 0.017 in {r["mip_rel_gap"] for r in runs}
+    assert plan.summary["gap_asked"] == 0.017
+    assert plan.summary["gap"] <= 0.017
+
+
+@pytest.mark.parametrize("gap", [0.05, 1e-4])
+def test_the_decomposition_stops_within_the_gap_asked_for(runs, gap):
+    plan = procure.solve(buying(), gap=gap, threads=1)
+    assert plan.summary["gap"] <= gap
+    assert plan.summary["gap"] == pytest.approx(
+        (plan.objective_usd - plan.summary["bound_usd"]) / abs(plan.objective_usd), abs=1e-9
+    )
+
+
+def test_the_time_limit_reaches_highs(runs):
+    procure.solve(buying(), method="whole", time_limit_s=321.0, threads=1)
+    assert 0 < min(r["time_limit"] for r in runs) <= 321.0
+
+
+def test_an_option_that_highs_does_not_take_is_an_error():
+    with pytest.raises(ValueError, match="threads"):
+        set_option(new_solver(Options()), "threads", -1)
+
+
+def test_no_time_gives_no_plan():
+    for method in METHODS:
+        with pytest.raises(NoPlan, match="more time"):
+            procure.solve(buying(), method=method, time_limit_s=0.0)
+
+
+def test_a_limit_keeps_the_best_plan_and_labels_it(monkeypatch):
+    """Time runs out when the first incumbent has been told."""
+    told: list[Any] = []
+    original = Options.left
+    monkeypatch.setattr(Options, "left", lambda self: 0.0 if told else original(self))
+    plan = procure.solve(
+        buying(), gap=0.0, threads=1, progress=lambda p: told.append(p) if p.incumbent is not None else None
+    )
+    assert plan.status is Status.LIMIT
+    assert plan.status.exit_code == 5
+    assert plan.tables["checks"]["holds"].all()
+    assert plan.summary["bound_usd"] <= plan.objective_usd
+
+
+def test_a_limit_of_the_whole_program_keeps_its_plan(monkeypatch):
+    def hasty(options: Options) -> Any:
+        solver = new_solver(options)
+        set_option(solver, "mip_max_improving_sols", 1)
+        set_option(solver, "presolve", "off")
+        return solver
+
+    monkeypatch.setattr(whole_module, "new_solver", hasty)
+    plan = procure.solve(buying(), method="whole", gap=0.0, threads=1)
+    assert plan.status is Status.LIMIT
+    assert plan.tables["checks"]["holds"].all()
+
+
+def fixed_fleet(**site: Any) -> Any:
+    standing = fleet(("a", "gb200-nvl72", 4, "2025Q1", 3.3e6)).assign(retirable=False)
+    return tiny(sites=(site,), tables={"fleet": standing})
+
+
+@pytest.mark.parametrize(
+    ("site", "resource"),
+    [({"power_kw": 300.0}, "power_kw"), ({"positions": 5.0}, "positions"), ({"area_m2": 9.0}, "area_m2")],
+)
+def test_a_fleet_that_no_limit_can_hold_is_infeasible_and_the_limit_is_named(site, resource):
+    for method in METHODS:
+        with pytest.raises(Infeasible) as caught:
+            procure.solve(fixed_fleet(**site), method=method)
+        assert caught.value.lines
+        assert all("site_limit" in line and resource in line and "exceeded" in line for line in caught.value.lines)
+
+
+def test_a_firm_order_beyond_the_budget_is_infeasible_and_the_budget_is_named():
+    firm = pd.DataFrame(
+        [("a", GB, 2, QUARTERS[1], 4.4e6)], columns=["site", "sku", "count", "delivery", "price_usd_per_unit"]
+    )
+    with pytest.raises(Infeasible, match="budget_limit"):
+        procure.solve(tiny(tables={"orders": firm, "budget": budget(1e6, 1e6, 1e6)}))
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_the_least_shortfall_is_held_and_has_its_own_bound(method):
+    plan = procure.solve(short_of_places(), method=method, threads=1)
+    short = plan.summary["shortfall"]
+    assert plan.status is Status.SHORT
+    assert plan.status.exit_code == 6
+    assert 0.1 < short["share"] < 1.0
+    assert short["bound"] == pytest.approx(short["share"], abs=2.1e-6)
+    assert short["bound"] <= short["share"] + 1e-9
+    assert {w["cause"] for w in short["workloads"]} == {"limit: positions"}
+
+
+def test_both_methods_find_the_same_least_shortfall_and_cost():
+    plans = [procure.solve(short_of_places(), method=method, gap=1e-6, threads=1) for method in METHODS]
+    assert plans[0].summary["shortfall"]["share"] == pytest.approx(plans[1].summary["shortfall"]["share"], abs=2e-6)
+    assert plans[0].objective_usd == pytest.approx(plans[1].objective_usd, rel=1e-5)
+
+
+@pytest.mark.parametrize("make", [buying, short_of_places])
+def test_the_mps_file_confirms_the_optimum_in_another_solver_run(tmp_path, make):
+    path = tmp_path / "final.mps"
+    plan = procure.solve(make(), gap=1e-6, threads=1, mps=path)
+    other = highspy.Highs()
+    other.setOptionValue("output_flag", False)
+    other.setOptionValue("mip_rel_gap", 1e-6)
+    assert other.readModel(str(path)) == highspy.HighsStatus.kOk
+    other.run()
+    assert other.getModelStatus() == highspy.HighsModelStatus.kOptimal
+    found = other.getInfo().objective_function_value * plan.summary["mps_scale"]
+    assert found == pytest.approx(plan.objective_usd, rel=1e-5)
+
+
+def rich_in_old_racks() -> Any:
+    """What exists is worth more than its upkeep, so that the constant of the cost is negative."""
+    return buying(tables={"fleet": fleet(("a", "gb200-nvl72", 2, "2026Q4", 2e7))})
+
+
+@pytest.mark.parametrize("make", [buying, rich_in_old_racks, short_of_places])
+@pytest.mark.parametrize("gap", [0.02, 1e-6])
+def test_the_bound_of_the_decomposition_never_exceeds_the_optimum(make, gap):
+    optimum = procure.solve(make(), method="whole", gap=1e-7, threads=1).objective_usd
+    plan = procure.solve(make(), gap=gap, threads=1)
+    assert plan.summary["bound_usd"] <= optimum + 1e-6 * abs(optimum) + 1.0
+    assert plan.objective_usd >= optimum - 1e-6 * abs(optimum) - 1.0
+    assert plan.objective_usd - optimum <= gap * abs(plan.objective_usd) + 1.0
+
+
+def test_one_seed_gives_one_plan():
+    first, second = (procure.solve(buying(), seed=5, threads=1) for _ in range(2))
+    timeless = [{k: v for k, v in p.summary.items() if k != "seconds"} for p in (first, second)]
+    assert timeless[0] == timeless[1]
+    for name, table in first.tables.items():
+        pd.testing.assert_frame_equal(table, second.tables[name])
+
+
+def test_given_the_fleet_every_quarter_is_a_block_of_its_own():
+    program = build_program(build(buying()))
+    compiled, m = compile_program(program), program.model
+    quarter = {id(m.serve[p.point, s]): p.t for p, s in program.index.serve}
+    quarter |= {id(m.prefill[o.option, s]): o.t for o, s in program.index.prefill}
+    quarter |= {id(m.kept[k]): k[0] for k in program.index.kept}
+    quarter |= {id(m.short[k]): k[0] for k in program.index.loads}
+    found = []
+    for columns, _ in find_blocks(compiled):
+        times = {quarter[id(compiled.variables[c])] for c in columns if id(compiled.variables[c]) in quarter}
+        assert len(times) <= 1
+        found += times
+    assert sorted(found) == program.index.t
+    fleet_columns = set(np.flatnonzero(compiled.master))
+    assert not fleet_columns & {c for columns, _ in find_blocks(compiled) for c in columns}
