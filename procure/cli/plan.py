@@ -79,7 +79,11 @@ def solve(
         typer.echo(str(error), err=True)
         raise typer.Exit(NO_PLAN) from error
     plan = Plan({**plan.summary, "seconds": {**plan.summary["seconds"], "load": round(load_s, 4)}}, plan.tables)
-    plan.write(target, lambda plan, folder: write_reports(plan, folder, pictures=pictures))
+    try:
+        plan.write(target, lambda plan, folder: write_reports(plan, folder, pictures=pictures))
+    except Exception:
+        plan.write(target)  # the plan is the work of a minute or an hour: it is kept even if it cannot be drawn
+        raise
     if as_json:
         typer.echo(json.dumps(Plan.read(target).summary))
     else:

@@ -41,6 +41,7 @@ def loads(case: Case, demand: Demand) -> list[Load]:
     active = demand.buckets.merge(asked[keys], on=keys)
     position = {str(q): t for t, q in enumerate(case.quarters)}
     active.insert(0, "t", active["quarter"].map(position))
+    active["bucket"] = active["bucket"].astype(str)
     scenario = {row.workload: row for row in demand.scenarios.itertuples()}
     returning = demand.reuse_path[["quarter", "workload", "reused_share"]]
     active = active.merge(returning, on=["quarter", "workload"], how="left").fillna({"reused_share": 0.0})
@@ -69,7 +70,7 @@ def rates_table(case: Case, demand: Demand) -> pd.DataFrame:
         peak, mean = r.requests_per_s, r.requests_per_s * r.mean_to_peak
         sized = mean if deferrable[r.workload] else peak
         share = mean / sized if sized > 0 else 1.0
-        rows.append((position[r.quarter], r.workload, r.bucket, sized, share))
+        rows.append((position[r.quarter], r.workload, str(r.bucket), sized, share))
     return table("rates", rows)
 
 

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from procure.instance import Instance, build
-from procure.plan.limits import limits_table
+from procure.plan import statements
+from procure.plan.limits import BINDING_SHARE, limits_table
 from procure.plan.money import cash_table
 from procure.plan.plan import Plan, frame
 from procure.quarter import Quarter
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 RELATIVE = 1e-5
 """Tolerance of every comparison, relative to its size: ten times what the solver may leave."""
 ABSOLUTE = 1e-6
+BY_UNIT = {"B": 1e6, "B/s": 1e6, "B/day": 1e11, "USD": 1.0}
+"""Absolute tolerance of limits in units that are small against what is planned: the solver works in TB and M USD."""
 MONEY = 1e-6
 """Relative tolerance of money against the objective."""
 
@@ -35,7 +38,10 @@ class Checks:
 
     def add(self, name: str, faults: Iterable[str]) -> None:
         """One check with everything that breaks it."""
-        found = list(faults)
+        try:
+            found = list(faults)
+        except (KeyError, ValueError, TypeError) as error:  # a name or number in the tables that nothing stands behind
+            found = [f"cannot be recomputed: the tables state {error}, which the case does not know"]
         detail = "; ".join(found[:5]) + (f"; and {len(found) - 5} more" if len(found) > 5 else "")
         self.rows.append((name, not found, detail))
 
@@ -45,9 +51,9 @@ class Checks:
         return frame("checks", self.rows)
 
 
-def over(used: float, limit: float) -> bool:
+def over(used: float, limit: float, unit: str = "") -> bool:
     """Whether a use is above its limit by more than the tolerance."""
-    return used > limit + RELATIVE * abs(limit) + ABSOLUTE
+    return used > limit + RELATIVE * abs(limit) + BY_UNIT.get(unit, ABSOLUTE)
 
 
 def differ(a: float, b: float, relative: float = RELATIVE) -> bool:
@@ -74,11 +80,19 @@ def verify(plan: Plan, case: Case, instance: Instance | None = None) -> pd.DataF
     checks.add("reuse has a kept copy behind it", _reuse(plan, fresh))
     checks.add("SLA: time to first token", _ttft(plan, fresh))
     checks.add("SLA: TPS/User", _tps(plan, fresh))
-    recomputed = limits_table(fresh, plan.tables)
-    checks.add("every limit holds", _limits(recomputed))
-    checks.add("limits are as stated", _same_limits(plan, recomputed))
+    checks.add("SLA: shares, targets and tasks are as stated", statements.sla(plan, fresh))
+    checks.add("pods, LPX copies and expansions are ones that can be", statements.structure(plan, fresh))
+    checks.add("every limit holds", _limits(fresh, plan))
+    checks.add("limits are as stated", _same_limits(fresh, plan))
+    checks.add("demand and parked caches are as stated", _stated(plan, fresh))
     checks.add("money is as stated and sums to the objective", _money(plan, fresh))
+    checks.add("plan.json agrees with the tables", statements.summary(plan, fresh))
     return checks.table
+
+
+def _stated(plan: Plan, instance: Instance) -> Iterable[str]:
+    yield from statements.demand(plan, instance)
+    yield from statements.placement(plan, instance)
 
 
 def _hash(plan: Plan, case: Case) -> Iterable[str]:
@@ -312,13 +326,14 @@ def _tps(plan: Plan, instance: Instance) -> Iterable[str]:
             yield f"{r.quarter} {r.workload} {r.bucket} on {r.deployment}: {margin.get(r.point, 0.0):.1%} of the speed"
 
 
-def _limits(limits: pd.DataFrame) -> Iterable[str]:
-    for r in limits.itertuples():
-        if over(r.used, r.limit):
+def _limits(instance: Instance, plan: Plan) -> Iterable[str]:
+    for r in limits_table(instance, plan.tables).itertuples():
+        if over(r.used, r.limit, r.unit):
             yield f"{r.family} {r.quarter} {r.site} {r.item}: {r.used:g} {r.unit} used of {r.limit:g}"
 
 
-def _same_limits(plan: Plan, recomputed: pd.DataFrame) -> Iterable[str]:
+def _same_limits(instance: Instance, plan: Plan) -> Iterable[str]:
+    recomputed = limits_table(instance, plan.tables)
     keys = ["family", "quarter", "site", "item"]
     stated = {tuple(getattr(r, k) for k in keys): r for r in plan.tables["limits"].itertuples()}
     for r in recomputed.itertuples():
@@ -328,8 +343,18 @@ def _same_limits(plan: Plan, recomputed: pd.DataFrame) -> Iterable[str]:
         elif differ(row.used, r.used) or differ(row.limit, r.limit):
             label = f"{r.family} {r.quarter} {r.site} {r.item}"
             yield f"{label}: {r.used:g} of {r.limit:g}, not {row.used:g} of {row.limit:g}"
+        elif abs(row.slack - r.slack) > RELATIVE * max(abs(r.used), abs(r.limit)) + ABSOLUTE or _misjudged(row):
+            yield f"{r.family} {r.quarter} {r.site} {r.item}: slack {row.slack:g}, binding {row.binding}"
     for key in stated:
         yield f"{' '.join(key)}: no such limit"
+
+
+def _misjudged(row: Any) -> bool:
+    """Whether a limit is said to bind with room left, or not to bind with none; near the threshold either is right."""
+    share = row.slack / max(abs(row.limit), 1.0)
+    if row.binding:
+        return bool(share > 10 * BINDING_SHARE or row.used <= 0)
+    return bool(share < BINDING_SHARE / 10 and row.used > 0)
 
 
 def _money(plan: Plan, instance: Instance) -> Iterable[str]:
@@ -341,6 +366,7 @@ def _money(plan: Plan, instance: Instance) -> Iterable[str]:
         a, b = fresh.get(key, 0.0), stated.get(key, 0.0)
         if abs(a - b) > MONEY * max(abs(a), abs(b)) + 1.0:
             yield f"{' '.join(key)}: {a:,.0f} USD, not {b:,.0f}"
+    yield from statements.present_values(plan, recomputed)
     total, objective = float(recomputed["npv_usd"].sum()), plan.objective_usd
     if differ(total, objective, MONEY):
         yield f"cash is worth {total:,.0f} USD, the objective says {objective:,.0f}"

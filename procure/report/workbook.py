@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -89,8 +90,10 @@ def _write(page: Any, cell: Cell, look: Any) -> None:
         page.write_blank(cell.row, cell.column, None, look)
     elif isinstance(content, str):
         page.write_string(cell.row, cell.column, _fitting(content), look)
-    else:
+    elif math.isfinite(content):
         page.write_number(cell.row, cell.column, float(content), look)
+    else:  # a cell holds no infinity: no limit, no target, nothing served
+        page.write_string(cell.row, cell.column, "none", look)
 
 
 def _fitting(text: str) -> str:

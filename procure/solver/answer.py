@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from typing import Any
 
@@ -18,8 +19,8 @@ from procure.program.retention import parked_seconds
 from procure.quarter import Quarter
 from procure.solver.compile import Compiled
 
-TINY = 1e-9
-"""Shares below this are the solver's tolerance, not service."""
+TINY = 1e-7
+"""Shares of a rate below this are the solver's tolerance, not service."""
 
 
 class Values:
@@ -57,9 +58,6 @@ def tables_of(program: Program, instance: Instance, value: Values) -> dict[str, 
                 if (count := value.whole(m.copies[site, card, t]))
             ],
         ),
-        "pods": frame(
-            "pods", [(names[t], site, value.whole(m.pods[site, t])) for site in index.sites for t in index.t]
-        ),
         "expansions": frame(
             "expansions",
             [
@@ -69,6 +67,7 @@ def tables_of(program: Program, instance: Instance, value: Values) -> dict[str, 
             ],
         ),
     }
+    tables["pods"] = _pods(index, tables["fleet"], tables["lpx_copies"], names)
     tables["sla"] = _sla(m, index, value, names, tables["prefill"])
     tables["demand"] = _demand(index, names)
     tables["cash"] = cash_table(instance, tables)
@@ -126,6 +125,28 @@ def _fleet(m: Any, index: Index, value: Values, names: dict[int, str]) -> pd.Dat
                 rows.append((names[t], site, sku, origin, label, held, delivered, retired, closing))
             held = closing
     return frame("fleet", rows)
+
+
+def _pods(index: Index, fleet: pd.DataFrame, copies: pd.DataFrame, names: dict[int, str]) -> pd.DataFrame:
+    """Pods that the racks need: opening one costs nothing by itself, so the solver may open more than that."""
+    rows = []
+    for site in index.sites:
+        opened = 0
+        for t in index.t:
+            taken = {"nvl72_per_pod": 0.0, "lpx_per_pod": 0.0, "cmx_racks_per_pod": 0.0}
+            here = fleet[(fleet["quarter"] == names[t]) & (fleet["site"] == site)]
+            for name, units in here.groupby("sku")["closing"].sum().items():
+                sku = index.sku[name]
+                taken["nvl72_per_pod"] += units * sku.pod_slots
+                taken["lpx_per_pod"] += units * (sku.kind == "lpx")
+                taken["cmx_racks_per_pod"] += units * (sku.kind == "cmx_rack")
+            per_pod = index.pods_at[site]
+            needed = [math.ceil(count / getattr(per_pod, kind)) for kind, count in taken.items() if count]
+            set_up = copies[(copies["quarter"] == names[t]) & (copies["site"] == site)]
+            needed += [math.ceil(r.copies / index.copies[r.card].copies_per_pod) for r in set_up.itertuples()]
+            opened = max([opened, *needed])
+            rows.append((names[t], site, opened))
+    return frame("pods", rows)
 
 
 def _serving(m: Any, index: Index, value: Values, names: dict[int, str]) -> pd.DataFrame:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -80,8 +83,27 @@ def set_option(solver: Any, name: str, value: Any) -> None:
         raise ValueError(f"HiGHS does not take {name} = {value!r}")
 
 
+@cache
+def _greeted() -> bool:
+    """Let HiGHS print its greeting, which it does once per process whatever the options, where nobody reads it.
+
+    It goes to the process's own stdout, which must hold nothing but what was asked for.
+    """
+    sys.stdout.flush()
+    keep, nowhere = os.dup(1), os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(nowhere, 1)
+        highspy.Highs()
+    finally:
+        os.dup2(keep, 1)
+        os.close(keep)
+        os.close(nowhere)
+    return True
+
+
 def new_solver(options: Options) -> Any:
     """A silent solver with the seed and threads of the options."""
+    _greeted()
     solver = highspy.Highs()
     set_option(solver, "output_flag", False)
     set_option(solver, "random_seed", int(options.seed))
@@ -159,8 +181,7 @@ def read_answer(solver: Any, is_mip: bool) -> Answer:
 
 def write_mps(compiled: Compiled, cost: np.ndarray, row_upper: np.ndarray, col_upper: np.ndarray, path: Path) -> None:
     """Write a program in plain MPS, objective in M USD; a path ending in .mps is required by HiGHS."""
-    solver = highspy.Highs()
-    set_option(solver, "output_flag", False)
+    solver = new_solver(Options())
     tidy = (_plain(compiled.columns, "c"), _plain(compiled.rows, "r"))
     load(
         solver,

@@ -190,7 +190,7 @@ def _summary(
     short = sla[in_plan & (sla["short_share"] > SHARE_TOLERANCE)]
     summary = {
         "case": case.name,
-        "case_folder": None if case.folder is None else str(case.folder),
+        "case_folder": None if case.source is None else str(case.source),
         "status": str(Status.LIMIT),
         "objective_usd": objective,
         "bound_usd": bound,

@@ -1,0 +1,182 @@
+"""What a plan states beside its decisions, recomputed from them: SLA, demand, placement of caches, plan.json."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from procure.plan.money import costs_table
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from procure.instance import Instance
+    from procure.plan.plan import Plan
+
+RELATIVE, ABSOLUTE = 1e-5, 1e-6
+SERVED = 1e-4
+"""A workload of which less than this share is unserved counts as served."""
+
+
+def differ(a: float, b: float, relative: float = RELATIVE) -> bool:
+    """Whether two numbers that should be the same are not; two that are missing, or the same infinity, are."""
+    if a == b or (math.isnan(a) and math.isnan(b)):
+        return False
+    return not abs(a - b) <= relative * max(abs(a), abs(b)) + ABSOLUTE
+
+
+def compare(label: str, row: Any, wanted: dict[str, float]) -> Iterable[str]:
+    """The columns of a row that are not what they should be."""
+    for name, value in wanted.items():
+        if differ(float(getattr(row, name)), value):
+            yield f"{label}: {name} is {value:g}, not {getattr(row, name):g}"
+
+
+def structure(plan: Plan, instance: Instance) -> Iterable[str]:
+    """Pods stay, LPX copies take the racks of their card, expansions are ones that the site offers, at their price."""
+    quarters = instance["quarters"]
+    position = dict(zip(quarters["quarter"], quarters["t"], strict=True))
+    planned = dict(zip(quarters["quarter"], quarters["planned"], strict=True))
+    before: dict[str, float] = defaultdict(float)
+    for r in sorted(plan.tables["pods"].itertuples(), key=lambda r: position[r.quarter]):
+        if r.pods % 1 or r.pods < before[r.site]:
+            yield f"{r.quarter} {r.site}: {r.pods:g} pods after {before[r.site]:g}"
+        before[r.site] = r.pods
+    racks = dict(zip(instance["lpx_copies"]["card"], instance["lpx_copies"]["racks_per_copy"], strict=True))
+    for r in plan.tables["lpx_copies"].itertuples():
+        if r.copies % 1 or r.copies < 0 or r.racks != r.copies * racks[r.card]:
+            yield f"{r.quarter} {r.site}: {r.copies:g} copies of {r.card} in {r.racks:g} LPX racks"
+    offered = {(r.site, r.expansion): r for r in instance["expansions"].itertuples()}
+    total: dict[tuple[str, str], float] = defaultdict(float)
+    for r in plan.tables["expansions"].itertuples():
+        row, label = offered[r.site, r.expansion], f"{r.quarter} {r.site} {r.expansion}"
+        total[r.site, r.expansion] += r.count
+        if r.count % 1 or r.count <= 0 or total[r.site, r.expansion] > row.max_count:
+            yield f"{label}: {total[r.site, r.expansion]:g} of {row.max_count:g} offered"
+        if position[r.quarter] + row.lead_quarters >= len(position):
+            yield f"{label}: not ready inside the horizon"
+        if differ(r.capex_usd, r.count * row.capex_usd) or (r.span == "planned") != bool(planned[r.quarter]):
+            yield f"{label}: {r.capex_usd:,.0f} USD, span {r.span}"
+
+
+def sla(plan: Plan, instance: Instance) -> Iterable[str]:
+    """Shares served and in time, targets, and seconds of a task."""
+    names = instance["quarters"]["quarter"].tolist()
+    position = {name: t for t, name in enumerate(names)}
+    options = {(r.t, r.workload, r.bucket, r.sku, r.store): r for r in instance["prefill"].itertuples()}
+    served: dict[tuple[str, str], list[float]] = defaultdict(lambda: [0.0, 0.0, 0.0])
+    for r in plan.tables["prefill"].itertuples():
+        option = options[position[r.quarter], r.workload, r.bucket, r.sku, r.store]
+        sums = served[r.quarter, r.workload]
+        sums[0] += r.requests_per_s
+        sums[1] += r.requests_per_s * option.meets_ttft
+        sums[2] += r.requests_per_s * option.ttft_s
+    asked: dict[tuple[str, str], float] = defaultdict(float)
+    for r in instance["rates"].itertuples():
+        asked[names[r.t], r.workload] += r.requests_per_s
+    targets = {r.workload: r for r in instance["workloads"].itertuples()}
+    stated = {(r.quarter, r.workload): r for r in plan.tables["sla"].itertuples()}
+    for key, rate in asked.items():
+        label = " ".join(key)
+        if rate <= 0:
+            continue
+        if key not in stated:
+            yield f"{label}: not in the SLA table"
+            continue
+        row, target = stated[key], targets[key[1]]
+        total, in_time, first = served[key]
+        calls = target.calls_per_task
+        some = total > 0
+        if not 0.0 <= row.short_share <= 1.0:
+            yield f"{label}: a share of {row.short_share:g} short"
+        yield from compare(
+            label,
+            row,
+            {
+                "requests_per_s": rate,
+                "served_share": 1.0 - row.short_share,
+                "ttft_target_s": target.ttft_target_s,
+                "tps_target": target.tps_target,
+                "ttft_share": in_time / total if some else math.nan,
+                "task_s": calls * (first / total + target.output_s) + target.tool_s if some else math.nan,
+            },
+        )
+
+
+def demand(plan: Plan, instance: Instance) -> Iterable[str]:
+    """Rates, lengths and bytes are those of the case."""
+    names = instance["quarters"]["quarter"].tolist()
+    rate = {(r.t, r.workload, r.bucket): r.requests_per_s for r in instance["rates"].itertuples()}
+    stated = {(r.quarter, r.workload, r.bucket): r for r in plan.tables["demand"].itertuples()}
+    for r in instance["lengths"].itertuples():
+        key = (names[r.t], r.workload, r.bucket)
+        label = " ".join(map(str, key))
+        if key not in stated:
+            yield f"{label}: not in the demand table"
+            continue
+        columns = ("input_tokens", "input_upper_tokens", "thinking_tokens", "visible_tokens", "kv_bytes")
+        wanted = {name: getattr(r, name) for name in columns}
+        yield from compare(label, stated[key], {"requests_per_s": rate[r.t, r.workload, r.bucket], **wanted})
+
+
+def placement(plan: Plan, instance: Instance) -> Iterable[str]:
+    """Hits, longest ages and tiers of what is parked, and nothing that is not kept."""
+    position = dict(zip(instance["quarters"]["quarter"], instance["quarters"]["t"], strict=True))
+    age = {(r.t, r.workload, r.interval): r.age_to_s for r in instance["ages"].itertuples()}
+    tier = dict(zip(instance["stores"]["store"], instance["stores"]["tier"], strict=True))
+    hits: dict[Any, float] = defaultdict(float)
+    for r in plan.tables["prefill"].itertuples():
+        if r.store != "recompute":
+            hits[r.quarter, r.site, r.workload, r.store] += r.requests_per_s
+    longest: dict[Any, float] = {}
+    for r in plan.tables["retention"].itertuples():
+        key = (r.quarter, r.site, r.workload, r.store)
+        longest[key] = max(longest.get(key, 0.0), age[position[r.quarter], r.workload, r.interval])
+    for r in plan.tables["kv_placement"].itertuples():
+        key = (r.quarter, r.site, r.workload, r.store)
+        if key not in longest and r.parked_bytes > 0:
+            yield f"{' '.join(key)}: {r.parked_bytes:g} B parked of nothing kept"
+        if tier[r.store] != r.tier:
+            yield f"{' '.join(key)}: tier is {tier[r.store]}, not {r.tier}"
+        wanted = {"hits_per_s": hits[key], "longest_age_s": longest.get(key, 0.0)}
+        yield from compare(" ".join(key), r, wanted)
+
+
+def present_values(plan: Plan, recomputed: pd.DataFrame) -> Iterable[str]:
+    """Discount factors, spans and present values of the cash rows; every cost line and span."""
+    factor = {r.quarter: (r.discount_factor, r.span) for r in recomputed.itertuples()}
+    for r in plan.tables["cash"].itertuples():
+        label = f"{r.quarter} {r.line} {r.site} {r.sku}"
+        wanted, span = factor.get(r.quarter, (r.discount_factor, r.span))
+        if differ(r.discount_factor, wanted, 1e-9) or r.span != span:
+            yield f"{label}: factor {r.discount_factor:g} and span {r.span}, not {wanted:g} and {span}"
+        if abs(r.npv_usd - r.cash_usd * wanted) > 1e-6 * abs(r.cash_usd) + 1.0:
+            yield f"{label}: worth {r.cash_usd * wanted:,.0f} USD, not {r.npv_usd:,.0f}"
+    stated = {(r.line, r.span): r.npv_usd for r in plan.tables["costs"].itertuples()}
+    for r in costs_table(recomputed).itertuples():
+        value = stated.get((r.line, r.span), math.nan)
+        if not abs(value - r.npv_usd) <= 1e-6 * abs(r.npv_usd) + 1.0:
+            yield f"costs of {r.line}, {r.span}: {r.npv_usd:,.0f} USD, not {value:,.0f}"
+
+
+def summary(plan: Plan, instance: Instance) -> Iterable[str]:
+    """The bound, the gap, the workloads that are short and the status that plan.json states."""
+    stated = plan.summary
+    planned = instance["quarters"].loc[instance["quarters"]["planned"] == 1, "quarter"]
+    rows = plan.tables["sla"][plan.tables["sla"]["quarter"].isin(set(planned))]
+    short = {(r.quarter, r.workload): r.short_share for r in rows.itertuples() if r.short_share > SERVED}
+    told = {(w["quarter"], w["workload"]): w["share"] for w in stated["shortfall"]["workloads"]}
+    if set(short) != set(told) or any(differ(short[key], told[key]) for key in short):
+        yield "plan.json and the SLA table name different shortfalls"
+    objective, bound, gap = stated["objective_usd"], stated["bound_usd"], stated["gap"]
+    if bound is not None:
+        if bound > objective + 1e-6 * abs(objective) + 1.0:
+            yield f"the bound {bound:,.0f} USD is above the objective {objective:,.0f}"
+        if abs(gap - max(0.0, objective - bound) / max(abs(objective), 1e-9)) > 1e-6:
+            yield f"the gap {gap:g} is not that of objective and bound"
+    closed = bound is not None and gap <= stated["gap_asked"] + 1e-9
+    status = stated["status"]
+    if status in ("optimal", "short") and (not closed or (status == "optimal") != (not short)):
+        yield f"status {status} does not fit a gap of {gap} and {len(short)} workloads short"
