@@ -96,3 +96,26 @@ def fleet(*rows: tuple[Any, ...]) -> pd.DataFrame:
 def budget(*usd: float) -> pd.DataFrame:
     """A budget table for the quarters from the first on."""
     return pd.DataFrame({"quarter": quarter_names(len(usd)), "budget_usd": [float(u) for u in usd]})
+
+
+def rich() -> Case:
+    """A bit of everything: firm order, old fleet, reservation, hall, budget, LPX, two workloads."""
+    names = ["site", "expansion", "power_kw", "positions", "area_m2", "capex_usd", "lead_quarters", "max_count"]
+    firm = ["site", "sku", "count", "delivery", "price_usd_per_unit"]
+    code = {"scenario": "large-coding", "context_cap_tokens": 131_072, "card": "gpt-oss-120b", "tps_user": 800}
+    return tiny(
+        skus=("vr-nvl72", "cmx-rack", "cmx-enclosure", "lpx"),
+        peaks={"agent": [60, 62, 64], "code": [10, 12, 12]},
+        workloads={"agent": {"scenario": "coding-agentic", "context_cap_tokens": 131_072}, "code": code},
+        sites=({"positions": 9.0},),
+        figures={("lpx", "supply_per_quarter"): 4},
+        tables={
+            "expansions": pd.DataFrame([("a", "hall", 900.0, 4, 30.0, 4e5, 0, 2)], columns=names),
+            "orders": pd.DataFrame([("a", "vr-nvl72", 1, "2027Q1", 8e6)], columns=firm),
+            "fleet": fleet(("a", "hgx-h200", 4, "2023Q1", 3e5)),
+            "budget": budget(6e7, 2e7, 2e7),
+            "reserved": pd.DataFrame(
+                [("a", "vr-nvl72", "2027Q2", 1, "training")], columns=["site", "sku", "quarter", "count", "purpose"]
+            ),
+        },
+    )

@@ -1,0 +1,238 @@
+"""Verification: a plan as solved passes; one number changed, and the check that is about it fails."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from tiny_case import rich, tiny
+
+import procure
+from procure.case import Case
+from procure.instance import Instance, build
+from procure.plan import Plan
+from procure.plan.plan import _TEXT, TABLES
+from procure.plan.verify import verify
+
+
+@dataclass(frozen=True)
+class Solved:
+    case: Case
+    instance: Instance
+    plan: Plan
+
+    def failing(self, plan: Plan) -> set[str]:
+        checks = verify(plan, self.case, self.instance)
+        return set(checks.loc[~checks["holds"], "check"])
+
+
+def solved(case: Case) -> Solved:
+    return Solved(case, build(case), procure.solve(case, gap=0.01, threads=1))
+
+
+@pytest.fixture(scope="module")
+def full():
+    return solved(rich())
+
+
+@pytest.fixture(scope="module")
+def short():
+    """Some of the demand of the planned quarters cannot be served."""
+    return solved(tiny(peaks={"chat": [100, 120, 130, 140]}, planned=2, sites=({"positions": 2.0},)))
+
+
+def changed(plan: Plan, table: str, column: str, change: Callable[[Any], Any], where: str = "") -> Plan:
+    """A plan with one cell changed: in the first row, or the first that a query finds."""
+    frame = plan.tables[table].copy()
+    row = frame.query(where).index[0] if where else frame.index[0]
+    value = change(frame.loc[row, column])
+    if not isinstance(value, str) and not np.issubdtype(frame[column].dtype, np.bool_):
+        frame[column] = frame[column].astype(float)
+    frame.loc[row, column] = value
+    return Plan(plan.summary, {**plan.tables, table: frame})
+
+
+def more(value: float) -> float:
+    return value * 1.1 + 2.0
+
+
+def less(value: float) -> float:
+    return value * 0.9
+
+
+def one_more(value: float) -> float:
+    return value + 1
+
+
+CHOICES = "every choice is one that the case offers"
+FLEET = "fleet balances by vintage"
+ORDERS = "orders arrive when they can"
+DEMAND = "demand is served or counted short"
+PREFILL = "prefill happens where decode does"
+REUSE = "reuse has a kept copy behind it"
+TTFT = "SLA: time to first token"
+TPS = "SLA: TPS/User"
+SLA = "SLA: shares, targets and tasks are as stated"
+STRUCTURE = "pods, LPX copies and expansions are ones that can be"
+HOLDS = "every limit holds"
+LIMITS = "limits are as stated"
+STATED = "demand and parked caches are as stated"
+MONEY = "money is as stated and sums to the objective"
+SUMMARY = "plan.json agrees with the tables"
+HASH = "the plan answers this case"
+
+TAMPERED: list[tuple[str, str, str, Any, str]] = [
+    # check that must fail, table, column, change, row
+    (CHOICES, "serving", "racks", less, ""),
+    (CHOICES, "serving", "lpx_racks", less, "lpx_racks > 0"),
+    (CHOICES, "prefill", "racks", less, ""),
+    (CHOICES, "serving", "point", lambda p: p.replace("|0|", "|9|", 1), ""),
+    (CHOICES, "prefill", "store", lambda s: "tape", ""),
+    (FLEET, "fleet", "retired", one_more, ""),
+    (FLEET, "fleet", "closing", one_more, ""),
+    (FLEET, "fleet", "opening", one_more, "quarter == '2027Q2'"),
+    (FLEET, "fleet", "delivered", one_more, "origin == 'purchase'"),
+    (FLEET, "fleet", "vintage", lambda v: "2026Q1", "origin == 'purchase'"),
+    (FLEET, "purchases", "count", one_more, ""),
+    (ORDERS, "purchases", "count", one_more, ""),
+    (ORDERS, "purchases", "unit_price_usd", more, ""),
+    (ORDERS, "purchases", "unit_attach_usd", more, ""),
+    (ORDERS, "purchases", "capex_usd", more, ""),
+    (ORDERS, "purchases", "delivery_quarter", lambda q: "2027Q3", ""),
+    (ORDERS, "purchases", "span", lambda s: "lookahead", "span == 'planned'"),
+    (DEMAND, "serving", "requests_per_s", less, ""),
+    (PREFILL, "prefill", "requests_per_s", less, ""),
+    (REUSE, "retention", "kept_requests_per_s", less, ""),
+    (REUSE, "kv_placement", "parked_bytes", less, ""),
+    (REUSE, "kv_placement", "read_bytes_per_s", more, "read_bytes_per_s > 1e6"),
+    (REUSE, "kv_placement", "write_bytes_per_s", less, "write_bytes_per_s > 1e6"),
+    (SLA, "sla", "served_share", less, ""),
+    (SLA, "sla", "ttft_share", less, ""),
+    (SLA, "sla", "ttft_target_s", more, ""),
+    (SLA, "sla", "tps_target", more, ""),
+    (SLA, "sla", "task_s", less, ""),
+    (STRUCTURE, "lpx_copies", "racks", less, ""),
+    (STRUCTURE, "lpx_copies", "copies", one_more, ""),
+    (STRUCTURE, "pods", "pods", lambda n: 0, "quarter == '2027Q3'"),
+    (STRUCTURE, "expansions", "count", lambda n: n + 2, ""),
+    (STRUCTURE, "expansions", "capex_usd", less, ""),
+    (HOLDS, "fleet", "closing", lambda n: 0, "sku == 'vr-nvl72'"),
+    (HOLDS, "expansions", "count", lambda n: 0, ""),
+    (LIMITS, "limits", "used", less, "used > 0"),
+    (LIMITS, "limits", "limit", more, ""),
+    (LIMITS, "limits", "slack", more, ""),
+    (LIMITS, "limits", "binding", lambda b: not b, ""),
+    (STATED, "demand", "requests_per_s", less, ""),
+    (STATED, "demand", "kv_bytes", less, ""),
+    (STATED, "kv_placement", "hits_per_s", more, ""),
+    (STATED, "kv_placement", "longest_age_s", more, ""),
+    (MONEY, "cash", "cash_usd", less, ""),
+    (MONEY, "cash", "npv_usd", less, ""),
+    (MONEY, "cash", "discount_factor", less, ""),
+    (MONEY, "costs", "npv_usd", more, ""),
+    (MONEY, "expansions", "capex_usd", less, ""),
+    (MONEY, "purchases", "unit_price_usd", less, ""),
+]
+
+
+def test_a_plan_as_solved_passes_every_check(full, short):
+    assert full.failing(full.plan) == set()
+    assert short.failing(short.plan) == set()
+
+
+@pytest.mark.parametrize(
+    ("check", "table", "column", "change", "where"),
+    [pytest.param(*row, id=f"{row[1]}.{row[2]}-{i}") for i, row in enumerate(TAMPERED)],
+)
+def test_one_changed_number_fails_the_check_that_is_about_it(full, check, table, column, change, where):
+    assert check in full.failing(changed(full.plan, table, column, change, where))
+
+
+@pytest.mark.parametrize(
+    ("check", "key", "value"),
+    [
+        (HASH, "input_hash", "0" * 64),
+        (MONEY, "objective_usd", lambda v: v * 1.0001),
+        (SUMMARY, "gap", lambda v: v + 0.01),
+        (SUMMARY, "bound_usd", lambda v: v + 1e8),
+        (SUMMARY, "status", "short"),
+        (ORDERS, "purchases", []),
+        (SUMMARY, "shortfall", {"share": 0.0, "bound": 0.0, "workloads": [{"quarter": "2027Q1", "workload": "code",
+                                                                         "share": 0.2, "cause": ""}]}),
+        (DEMAND, "shortfall", {"share": 0.1, "bound": 0.0, "workloads": []}),
+    ],
+)  # fmt: skip
+def test_a_changed_summary_fails_its_check(full, check, key, value):
+    before = full.plan.summary[key]
+    summary = {**full.plan.summary, key: value(before) if callable(value) else value}
+    assert check in full.failing(Plan(summary, full.plan.tables))
+
+
+def test_a_hidden_shortfall_is_found(short):
+    assert DEMAND in short.failing(changed(short.plan, "sla", "short_share", lambda s: s / 2, "short_share > 0.1"))
+    optimal = {**short.plan.summary, "status": "optimal"}
+    assert short.failing(Plan(optimal, short.plan.tables)) == {SUMMARY}
+
+
+def test_service_slower_than_promised_is_found(full):
+    """The same plan against a case that promises more: every point that serves it is too slow."""
+    serve = full.instance["serve"].assign(tps_margin=0.5)
+    instance = Instance({**full.instance.tables, "serve": serve}, full.instance.settings)
+    checks = verify(full.plan, full.case, instance).set_index("check")["holds"]
+    assert not checks[TPS]
+
+
+def test_first_tokens_that_come_late_are_found(full):
+    prefill = full.instance["prefill"].assign(meets_ttft=0)
+    instance = Instance({**full.instance.tables, "prefill": prefill}, full.instance.settings)
+    checks = verify(full.plan, full.case, instance).set_index("check")["holds"]
+    assert not checks[TTFT]
+
+
+NUMBERS = [
+    (table, column)
+    for table, columns in TABLES.items()
+    for column in columns
+    if table not in ("checks", "premises") and column not in _TEXT
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("table", "column"), NUMBERS)
+def test_no_number_of_a_plan_can_be_changed_unseen(full, table, column):
+    frame = full.plan.tables[table]
+    assert len(frame)
+    assert pd.api.types.is_numeric_dtype(frame[column])
+    for row in {0, len(frame) // 2, len(frame) - 1}:
+        plan = Plan(full.plan.summary, {**full.plan.tables, table: frame.copy()})
+        value = frame[column].iloc[row]
+        if frame[column].dtype == bool:
+            plan.tables[table].loc[frame.index[row], column] = not value
+        else:
+            plan.tables[table][column] = frame[column].astype(float)
+            plan.tables[table].loc[frame.index[row], column] = more(value) if np.isfinite(value) else 1.0
+        assert full.failing(plan), (table, column, row)
+
+
+@pytest.mark.parametrize("table", [t for t in TABLES if t not in ("checks", "premises")])
+def test_no_row_of_a_plan_can_be_lost_unseen(full, table):
+    frame = full.plan.tables[table]
+    full_of = frame.index[-1]
+    if table == "costs":
+        full_of = frame.index[frame["npv_usd"].abs() > 1e5][0]
+    assert full.failing(Plan(full.plan.summary, {**full.plan.tables, table: frame.drop(full_of)}))
+
+
+def test_verification_knows_no_word_of_the_program():
+    code = (
+        "import sys, procure.plan.verify\n"
+        "words = ('pyomo', 'highspy', 'procure.program', 'procure.solver')\n"
+        "print([m for m in sys.modules if m.startswith(words)])"
+    )
+    answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert answer.stdout.strip() == "[]"
