@@ -78,7 +78,7 @@ TABLES: dict[str, tuple[str, ...]] = {
 _TEXT = {
     "quarter", "site", "sku", "span", "delivery_quarter", "vintage", "workload", "bucket", "deployment", "evidence",
     "store", "tier", "card", "expansion", "family", "item", "unit", "line", "cause", "name", "kind", "source",
-    "source_date", "note", "check", "detail", "value", "origin", "point",
+    "source_date", "note", "check", "detail", "value", "low", "high", "origin", "point",
 }  # fmt: skip
 
 
@@ -162,7 +162,12 @@ class Plan:
             if folder.exists():
                 aside = Path(tempfile.mkdtemp(prefix=f".{folder.name}-old-", dir=folder.parent))
                 folder.rename(aside / "old")
-                fresh.rename(folder)
+                try:
+                    fresh.rename(folder)
+                except OSError:
+                    (aside / "old").rename(folder)
+                    aside.rmdir()
+                    raise
                 shutil.rmtree(aside)
             else:
                 fresh.rename(folder)
