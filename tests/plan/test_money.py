@@ -1,0 +1,161 @@
+"""Money by hand: milestones, support, discounting, residual values, sales, and one sum for all three tellings of it."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pandas as pd
+import pytest
+from tiny_case import fleet, hardware, rich, tiny
+
+import procure
+from procure.errors import InputError
+from procure.plan.money import residual_usd
+
+GB = "gb300-nvl72"
+HALF_RATE = 1.09**0.5  # 9% a year, two quarters
+
+
+def one_rack(**more: Any) -> Any:
+    """One rack of 4 M USD with round figures, ordered in 2027Q1 for 2027Q2; the look-ahead holds three quarters."""
+    figures = {
+        (GB, "price_usd"): 4e6,
+        (GB, "price_path"): "flat",
+        (GB, "milestone_order"): 0.3,
+        (GB, "milestone_delivery"): 0.6,
+        (GB, "milestone_acceptance"): 0.1,
+        (GB, "attach_usd"): 5e5,
+        (GB, "install_usd"): 1e5,
+        (GB, "support_per_year"): 0.04,
+        (GB, "life_years"): 5,
+        (GB, "haircut"): 0.8,
+    }
+    prices = pd.DataFrame(
+        [(GB, q, 4e6) for q in ("2027Q1", "2027Q2", "2027Q3", "2027Q4")], columns=["sku", "quarter", "price_usd"]
+    )
+    del figures[GB, "price_path"]
+    tables = {"prices": prices, **more.pop("tables", {})}
+    peaks = {"chat": [0.0, 20.0, 20.0, 20.0]}
+    settings = {"discount_rate_per_year": 0.09, "lookahead_short_usd_per_million_tokens": 20.0}
+    return tiny(lead=1, peaks=peaks, figures=figures, settings=settings, tables=tables, **more)
+
+
+def cash(plan: Any, line: str, sku: str = GB) -> dict[str, float]:
+    table = plan.tables["cash"]
+    rows = table[(table["line"] == line) & (table["sku"] == sku)]
+    return rows.groupby("quarter")["cash_usd"].sum().to_dict()
+
+
+@pytest.fixture(scope="module")
+def plan():
+    return procure.solve(one_rack(), gap=1e-6, threads=1)
+
+
+def test_one_rack_is_ordered_in_the_first_quarter(plan):
+    assert plan.purchases[["quarter", "sku", "count", "delivery_quarter"]].values.tolist() == [
+        ["2027Q1", GB, 1, "2027Q2"]
+    ]
+    assert plan.purchases["capex_usd"].tolist() == pytest.approx([4.6e6])
+
+
+def test_the_order_milestone_is_paid_with_the_order_and_the_rest_on_delivery(plan):
+    assert cash(plan, "hardware") == pytest.approx({"2027Q1": 0.3 * 4e6, "2027Q2": 0.7 * 4e6})
+    assert cash(plan, "attach") == pytest.approx({"2027Q1": 0.3 * 5e5, "2027Q2": 0.7 * 5e5})
+    assert cash(plan, "installation") == pytest.approx({"2027Q2": 1e5})
+
+
+def test_support_is_a_quarter_of_its_yearly_share_from_delivery_on(plan):
+    assert cash(plan, "support") == pytest.approx({"2027Q2": 4e4, "2027Q3": 4e4, "2027Q4": 4e4})
+
+
+def test_space_is_rented_by_the_month_for_the_power_of_rack_and_attach(plan):
+    sku = one_rack().catalogue.sku(GB)
+    usd = (sku.power_kw + sku.attach_kw) * 150.0 * 3
+    assert cash(plan, "space") == pytest.approx({"2027Q2": usd, "2027Q3": usd, "2027Q4": usd})
+
+
+def test_power_is_idle_power_all_quarter_and_the_load_at_its_mean(plan):
+    sku = one_rack().catalogue.sku(GB)
+    usd_per_kw = 1.2 * 2_190 * 0.08
+    racks = (
+        plan.tables["serving"].groupby("quarter")["racks"].sum()
+        + plan.tables["prefill"].groupby("quarter")["racks"].sum()
+    )
+    wanted = {
+        quarter: (sku.power_idle_kw + sku.attach_kw + (sku.power_typical_kw - sku.power_idle_kw) * 0.55 * busy)
+        * usd_per_kw
+        for quarter, busy in racks.items()
+    }
+    assert cash(plan, "power") == pytest.approx(wanted)
+
+
+def test_the_residual_value_stands_after_the_last_quarter_at_its_straight_line(plan):
+    """Three of twenty quarters used, attach worth nothing."""
+    assert cash(plan, "residual value") == pytest.approx({"2028Q1": -4e6 * (1 - 3 / 20) * 0.8})
+
+
+def test_every_payment_is_discounted_from_the_start_of_its_quarter(plan):
+    table = plan.tables["cash"].set_index("quarter")
+    assert table.loc["2027Q1", "discount_factor"].unique() == pytest.approx([1.0])
+    assert table.loc["2027Q3", "discount_factor"].unique() == pytest.approx([1 / HALF_RATE])
+    assert table.loc["2028Q1", "discount_factor"] == pytest.approx(1 / 1.09)
+    assert (table["npv_usd"] - table["cash_usd"] * table["discount_factor"]).abs().max() < 1e-6
+
+
+@pytest.mark.parametrize("make", [one_rack, rich])
+def test_objective_cost_lines_and_cash_are_one_sum(make):
+    plan = procure.solve(make(), gap=1e-3, threads=1)
+    assert plan.tables["cash"]["npv_usd"].sum() == pytest.approx(plan.objective_usd, rel=1e-9)
+    assert plan.tables["costs"]["npv_usd"].sum() == pytest.approx(plan.objective_usd, rel=1e-9)
+    by_line = plan.tables["cash"].groupby(["line", "span"])["npv_usd"].sum().to_dict()
+    stated = plan.tables["costs"].set_index(["line", "span"])["npv_usd"].to_dict()
+    assert {k: v for k, v in stated.items() if v} == pytest.approx(by_line)
+
+
+def test_an_old_rack_that_is_sold_brings_its_residual_value_and_ends_its_costs():
+    """Bought 2025Q1 for 3 M USD, six years of life: eight of 24 quarters used when sold in the first quarter."""
+    figures = {("gb200-nvl72", "life_years"): 6, ("gb200-nvl72", "haircut"): 0.8}
+    case = tiny(
+        peaks={"chat": [0.0, 0.0, 0.0]},
+        figures=figures,
+        tables={"fleet": fleet(("a", "gb200-nvl72", 2, "2025Q1", 3e6))},
+    )
+    plan = procure.solve(case, gap=1e-6, threads=1)
+    assert cash(plan, "sales", "gb200-nvl72") == pytest.approx({"2027Q1": -2 * 3e6 * (1 - 8 / 24) * 0.8})
+    for line in ("support", "power", "space", "residual value"):
+        assert cash(plan, line, "gb200-nvl72") == {}
+    assert plan.objective_usd == pytest.approx(-3.2e6)
+
+
+def test_what_is_left_to_pay_of_a_firm_order_falls_due_on_delivery():
+    firm = pd.DataFrame(
+        [("a", GB, 2, "2027Q2", 4e6, 0.25)],
+        columns=["site", "sku", "count", "delivery", "price_usd_per_unit", "paid_share"],
+    )
+    plan = procure.solve(tiny(peaks={"chat": [0.0, 0.0, 0.0]}, tables={"orders": firm}), gap=1e-6, threads=1)
+    assert cash(plan, "firm orders") == pytest.approx({"2027Q2": 2 * 4e6 * 0.75})
+
+
+def test_unserved_work_of_the_look_ahead_costs_its_stated_price():
+    """Two USD a request; 55% of the peak of 10 requests/s in the mean, all quarter."""
+    case = tiny(
+        skus=(),
+        peaks={"chat": [0.0, 10.0, 0.0]},
+        workloads={"chat": {"lookahead_short_usd_per_request": 2.0, "mean_to_peak": 0.55}},
+    )
+    plan = procure.solve(case, gap=1e-6, threads=1)
+    assert cash(plan, "look-ahead shortfall", "chat") == pytest.approx({"2027Q2": 5.5 * 2_190 * 3_600 * 2.0})
+
+
+def test_the_residual_value_falls_to_zero_and_never_above_the_price():
+    sku = SimpleNamespace(life_quarters=20, haircut=0.8)
+    assert residual_usd(100.0, 0, sku) == 80.0
+    assert residual_usd(100.0, 10, sku) == pytest.approx(40.0)
+    assert residual_usd(100.0, 20, sku) == residual_usd(100.0, 35, sku) == 0.0
+    with pytest.raises(InputError, match="fraction"):
+        tiny(figures={(GB, "haircut"): 1.2})
+
+
+def test_a_hardware_table_states_the_unit_of_the_catalogue():
+    assert hardware({(GB, "price_usd"): 1.0})["unit"].tolist() == ["USD"]

@@ -1,0 +1,129 @@
+"""A result folder is whole or not there: atomic, refusing what is not its own, and read back as it was written."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from tiny_case import rich
+
+import procure
+from procure.errors import InputError
+from procure.plan import Plan, Status
+from procure.plan.plan import TABLES
+
+
+@pytest.fixture(scope="module")
+def plan():
+    return procure.solve(rich(), gap=0.05, threads=1)
+
+
+def listing(folder: Path) -> set[str]:
+    return {str(p.relative_to(folder)) for p in folder.rglob("*")}
+
+
+def test_a_plan_reads_back_as_it_was_written(plan, tmp_path):
+    back = Plan.read(plan.write(tmp_path / "out"))
+    for name in TABLES:
+        pd.testing.assert_frame_equal(plan.tables[name], back.tables[name], check_dtype=False, rtol=1e-14)
+    summary = {k: v for k, v in plan.summary.items() if k != "seconds"}
+    assert {k: v for k, v in back.summary.items() if k != "seconds"} == json.loads(json.dumps(summary))
+    assert back.status is plan.status
+    assert back.objective_usd == plan.objective_usd
+    pd.testing.assert_frame_equal(back.purchases, plan.purchases, check_dtype=False)
+
+
+def test_a_stored_plan_verifies_like_the_one_in_memory(plan, tmp_path):
+    from procure.plan.verify import verify
+
+    assert verify(Plan.read(plan.write(tmp_path / "out")), rich())["holds"].all()
+
+
+def test_plan_json_holds_what_it_promises(plan, tmp_path):
+    stated = json.loads((plan.write(tmp_path / "out") / "plan.json").read_text())
+    assert {"status", "objective_usd", "bound_usd", "gap", "shortfall", "seconds", "versions", "input_hash"} <= set(
+        stated
+    )
+    assert set(stated["seconds"]) >= {"load", "size", "build", "solve", "verify", "write"}
+    assert stated["seconds"]["write"] > 0
+    assert all(set(p) == {"quarter", "site", "sku", "count"} for p in stated["purchases"])
+    assert stated["evidence"]["money"]
+    assert sum(stated["evidence"]["rack_seconds"].values()) == pytest.approx(1.0)
+
+
+def test_a_crash_while_reports_are_made_leaves_the_earlier_result_whole(plan, tmp_path):
+    out = plan.write(tmp_path / "out", lambda plan, folder: (folder / "plan.xlsx").write_text("first"))
+    before = listing(out)
+
+    def crash(plan: Plan, folder: Path) -> None:
+        (folder / "plan.xlsx").write_text("second")
+        raise RuntimeError("out of ink")
+
+    with pytest.raises(RuntimeError, match="out of ink"):
+        plan.write(out, crash)
+    assert listing(out) == before
+    assert (out / "plan.xlsx").read_text() == "first"
+    assert listing(tmp_path) == {"out"} | {f"out/{name}" for name in before}
+
+
+def test_a_failed_rename_puts_the_earlier_result_back(plan, tmp_path, monkeypatch):
+    out = plan.write(tmp_path / "out")
+    before = listing(out)
+    original = Path.rename
+
+    def rename(self: Path, target: Path) -> Path:
+        if target == out and not self.name.startswith("old"):
+            raise OSError("disk full")
+        return original(self, target)
+
+    monkeypatch.setattr(Path, "rename", rename)
+    with pytest.raises(OSError, match="disk full"):
+        plan.write(out)
+    assert listing(out) == before
+
+
+def test_an_earlier_result_is_replaced_as_a_whole(plan, tmp_path):
+    out = plan.write(tmp_path / "out", lambda plan, folder: (folder / "old.txt").write_text("x"))
+    plan.write(out)
+    assert not (out / "old.txt").exists()
+    assert (out / "plan.json").exists()
+
+
+def test_a_folder_with_other_files_is_refused_and_left_alone(plan, tmp_path):
+    (tmp_path / "thesis.tex").write_text("years of work")
+    with pytest.raises(InputError, match="not a result"):
+        plan.write(tmp_path)
+    assert listing(tmp_path) == {"thesis.tex"}
+
+
+def test_a_file_in_the_place_of_the_folder_is_refused(plan, tmp_path):
+    (tmp_path / "out").write_text("")
+    with pytest.raises(InputError, match="file"):
+        plan.write(tmp_path / "out")
+
+
+@pytest.mark.parametrize("lost", ["plan.json", "tables/fleet.csv"])
+def test_a_result_with_a_part_missing_says_which(plan, tmp_path, lost):
+    out = plan.write(tmp_path / "out")
+    (out / lost).unlink()
+    with pytest.raises(InputError, match=lost.split("/")[-1]):
+        Plan.read(out)
+
+
+def test_a_table_without_a_column_says_which(plan, tmp_path):
+    out = plan.write(tmp_path / "out")
+    table = pd.read_csv(out / "tables" / "cash.csv")
+    table.drop(columns="npv_usd").to_csv(out / "tables" / "cash.csv", index=False)
+    with pytest.raises(InputError, match="npv_usd"):
+        Plan.read(out)
+
+
+def test_every_status_has_the_exit_code_of_the_contract():
+    assert {s: s.exit_code for s in Status} == {
+        Status.OPTIMAL: 0,
+        Status.LIMIT: 5,
+        Status.SHORT: 6,
+        Status.UNVERIFIED: 7,
+    }
