@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from procure.instance.instance import table
+from procure.instance.service import Stores
 from procure.instance.supply import skus_in_play
 
 if TYPE_CHECKING:
@@ -14,9 +14,6 @@ if TYPE_CHECKING:
     from procure.case import Case
     from procure.catalogue import Sku
     from procure.demand import Demand
-
-Stores = dict[str, tuple[str, Callable[["Sku"], float]]]
-"""Store → (GPU SKU that alone reads it, or ``""``; bytes/s that one GPU of a pool reads it at)."""
 
 
 def store_tables(case: Case) -> tuple[dict[str, pd.DataFrame], Stores]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -32,6 +33,8 @@ class Load:
     kv_format: str
     scenario: Any
     buckets: pd.DataFrame
+    nodes: list[tuple[np.ndarray, np.ndarray]]
+    """Lengths (tokens) and shares, one of each per bucket, over which a function of length has the bucket's mean."""
 
 
 def loads(case: Case, demand: Demand) -> list[Load]:
@@ -55,10 +58,22 @@ def loads(case: Case, demand: Demand) -> list[Load]:
             row.kv_format,
             scenario[row.workload],
             by_workload[row.workload].reset_index(drop=True),
+            _nodes(demand.nodes, by_workload[row.workload]),
         )
         for row in case.tables["workloads"].itertuples()
         if row.workload in by_workload
     ]
+
+
+def _nodes(nodes: pd.DataFrame, buckets: pd.DataFrame) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Lengths and shares of each node, in the order of the bucket rows."""
+    keys = ["quarter", "workload", "bucket"]
+    named = nodes.assign(bucket=nodes["bucket"].astype(str))
+    made = []
+    for _, part in named.groupby("node"):
+        mine = buckets[keys].merge(part, on=keys, how="left")
+        made.append((mine["input_tokens"].to_numpy(float), mine["share"].to_numpy(float)))
+    return made
 
 
 def rates_table(case: Case, demand: Demand) -> pd.DataFrame:
@@ -112,8 +127,10 @@ def lengths_table(all_loads: list[Load]) -> pd.DataFrame:
     rows: list[tuple[Any, ...]] = []
     for load in all_loads:
         b = load.buckets
-        kept = (b["input_tokens"] + b["visible_tokens"]).to_numpy(float)
-        size = np.asarray(load.card.stored_bytes(kept, load.kv_format), dtype=float)
+        visible = b["visible_tokens"].to_numpy(float)
+        size = np.zeros(len(b))
+        for tokens, share in load.nodes:
+            size += share * np.asarray(load.card.stored_bytes(tokens + visible, load.kv_format), dtype=float)
         rows += [
             (
                 r.t,
@@ -159,6 +176,16 @@ def percentile_factor(case: Case) -> float:
     return 1.0 / float(slower.value)
 
 
+def vintages(case: Case, buckets: pd.DataFrame) -> dict[str, np.ndarray]:
+    """Positions of the bucket rows by the software vintage of their year, on the path that the case states.
+
+    Software is taken as it is when a year begins: steps of a year keep the path on the safe side and the work small.
+    """
+    at = [performance.vintage_at(case.settings.vintage, f"{quarter.year}Q1") for quarter in case.quarters]
+    of_row = np.array([at[t] for t in buckets["t"]])
+    return {str(vintage): np.flatnonzero(of_row == vintage) for vintage in dict.fromkeys(of_row)}
+
+
 def serve_table(case: Case, all_loads: list[Load], pools: list[Sku], lpx: Sku | None) -> pd.DataFrame:
     """Decode points of every bucket on every pool that can serve it.
 
@@ -180,25 +207,32 @@ def _points(case: Case, load: Load, pool: Sku, lpx: Sku | None) -> list[tuple[An
     upper = b["input_upper_tokens"].to_numpy(float) + output
     factor = percentile_factor(case)
     ranks: list[dict[tuple[int, int], Any]] = []
+    offered = np.full(len(b), np.iinfo(int).max)
     for phase in phases(load):
-        points = performance.decode_points(
-            pool,
-            load.card,
-            weight_precision=load.weight_precision,
-            kv_format=load.kv_format,
-            context_mean=mean,
-            context_upper=upper,
-            tps_user=np.full(len(b), max(phase.tps * factor, LEAST_TPS)),
-            vintage=case.settings.vintage,
-            lpx=lpx,
-        )
-        rank = points.groupby("element").cumcount()
-        ranks.append({(p.element, r): (p, phase) for p, r in zip(points.itertuples(), rank, strict=True)})
+        found_points: dict[tuple[int, int], Any] = {}
+        for vintage, rows_of in vintages(case, b).items():
+            points = performance.decode_points(
+                pool,
+                load.card,
+                weight_precision=load.weight_precision,
+                kv_format=load.kv_format,
+                context_mean=mean[rows_of],
+                context_upper=upper[rows_of],
+                tps_user=np.full(len(rows_of), max(phase.tps * factor, LEAST_TPS)),
+                vintage=vintage,
+                lpx=lpx,
+            )
+            element = points["element"].to_numpy()
+            count = np.bincount(element, minlength=len(rows_of))
+            place = np.arange(len(points)) - np.repeat(np.cumsum(count) - count, count)
+            for p, r in zip(points.itertuples(), place, strict=True):
+                found_points[int(rows_of[p.element]), int(r)] = (p, phase)
+            offered[rows_of] = np.minimum(offered[rows_of], count)
+        ranks.append(found_points)
     name = pool.name if lpx is None else f"{pool.name}+lpx"
     rows = []
     for i, bucket in enumerate(b.itertuples()):
-        most = min(max((r for e, r in found if e == i), default=-1) for found in ranks)
-        for rank in range(most + 1):
+        for rank in range(offered[i]):
             together = [found[i, rank] for found in ranks]
             rack_s = lpx_rack_s = free = 0.0
             slowest, margin, evidence = np.inf, np.inf, ""
@@ -231,84 +265,106 @@ def _points(case: Case, load: Load, pool: Sku, lpx: Sku | None) -> list[tuple[An
     return rows
 
 
-def prefill_table(
-    case: Case, all_loads: list[Load], pools: list[Sku], stores: dict[str, tuple[str, Any]]
-) -> pd.DataFrame:
-    """Ways to prefill every bucket: in full, or from each store that the pool can read.
+Stores = dict[str, tuple[str, Callable[[Any], float]]]
+"""Store → (GPU SKU that alone reads it, or ``""``; bytes/s that one GPU of a pool reads it at)."""
 
-    ``stores`` maps a store to (pool or ``""`` for any that has a reader limit, bytes/s that one GPU reads at).
+
+def prefill_table(case: Case, all_loads: list[Load], pools: list[Sku], stores: Stores) -> pd.DataFrame:
+    """Ways to prefill every bucket: in full behind the shared prefix, or from each store that the pool can read.
+
+    Reuse whose first token would be late is not a way; a full prefill that is late is one, and says so.
     """
     rows: list[tuple[Any, ...]] = []
     for load in all_loads:
-        b, s = load.buckets, load.scenario
-        length, longest = b["input_tokens"].to_numpy(float), b["input_upper_tokens"].to_numpy(float)
-        shared = np.minimum(b["shared_prefix_tokens"].to_numpy(float), length)
         for pool in pools:
-            sources: list[tuple[str, np.ndarray, float]] = [("recompute", shared, np.inf)]
-            if b["reused_share"].max() > 0:
-                kept = np.maximum(b["reused_share"].to_numpy(float) * length, shared)
-                for store, (owner, speed) in stores.items():
-                    if owner in ("", pool.name) and speed(pool) > 0:
-                        sources.append((store, kept, speed(pool)))
-            for store, prefix, bytes_per_s in sources:
-                rows += _options(case, load, pool, store, prefix, longest, bytes_per_s, s.ttft_s)
+            rows += _full(case, load, pool)
+            if load.buckets["reused_share"].max() > 0:
+                rows += _reused(case, load, pool, stores)
     return table("prefill", rows)
 
 
-def _options(
-    case: Case,
-    load: Load,
-    pool: Sku,
-    store: str,
-    prefix: np.ndarray,
-    longest: np.ndarray,
-    bytes_per_s_per_gpu: float,
-    ttft_target_s: float,
-) -> list[tuple[Any, ...]]:
+@dataclass(frozen=True)
+class Prefill:
+    """Prefill of every bucket of a workload on a pool: GPU-seconds, and seconds to the first token without loading."""
+
+    gpu_s: np.ndarray
+    first_token_s: np.ndarray
+    replica_gpus: int
+
+
+def _prefill(case: Case, load: Load, pool: Sku, prefix_of: Callable[[np.ndarray], np.ndarray]) -> Prefill:
+    """``prefix_of`` gives the tokens, of a length per bucket, whose cache is there already.
+
+    The cost is the bucket's mean of the function, which is not linear in the length; the first token is judged at the
+    longest prompt of the bucket, and includes handing the cache to the decoding GPUs.
+    """
     b = load.buckets
-    length = b["input_tokens"].to_numpy(float)
-    formats = {
-        "weight_precision": load.weight_precision,
-        "kv_format": load.kv_format,
-        "vintage": case.settings.vintage,
-    }
-    gpu_s = performance.prefill_gpu_seconds(
-        pool, load.card, new_tokens=length - prefix, prefix_tokens=prefix, **formats
-    )
-    # The first token is judged at the longest prompt of the bucket, its prefix reused in proportion.
-    far = prefix if store == "recompute" else prefix / length * longest
-    latency_s = performance.prefill_latency_s(pool, load.card, new_tokens=longest - far, prefix_tokens=far, **formats)
-    read = np.zeros(len(b))
-    load_s = np.zeros(len(b))
+    longest = b["input_upper_tokens"].to_numpy(float)
     replica = performance.prefill_gpus_per_replica(pool, load.card, load.weight_precision)
-    if store != "recompute":
-        read = np.asarray(load.card.transferred_bytes(prefix, load.kv_format), dtype=float)
-        far_bytes = np.asarray(load.card.transferred_bytes(far, load.kv_format), dtype=float)
-        load_s = far_bytes / (bytes_per_s_per_gpu * replica)
     moved = np.asarray(load.card.transferred_bytes(longest, load.kv_format), dtype=float)
-    transfer_s = moved / (pool.scale_out_bytes_per_s_per_gpu * replica * case.settings.store_utilisation_cap)
-    ttft_s = latency_s + load_s + transfer_s
-    rows = []
-    for i, bucket in enumerate(b.itertuples()):
-        meets = ttft_s[i] <= ttft_target_s
-        if store != "recompute" and not meets:
-            continue
-        rows.append(
-            (
-                f"{load.name}|{bucket.bucket}|{bucket.t}|{pool.name}|{store}",
-                bucket.t,
-                load.name,
-                bucket.bucket,
-                pool.name,
-                store,
-                gpu_s[i] / pool.gpus,
-                ttft_s[i],
-                int(meets),
-                read[i],
-                "physics",
+    link_bytes_per_s = pool.scale_out_bytes_per_s_per_gpu * replica * case.settings.store_utilisation_cap
+    gpu_s, first_token_s = np.zeros(len(b)), moved / link_bytes_per_s
+    for vintage, at in vintages(case, b).items():
+        formats = {"weight_precision": load.weight_precision, "kv_format": load.kv_format, "vintage": vintage}
+        for length, share in load.nodes:
+            kept = prefix_of(length)
+            gpu_s[at] += share[at] * performance.prefill_gpu_seconds(
+                pool, load.card, new_tokens=(length - kept)[at], prefix_tokens=kept[at], **formats
             )
+        kept = prefix_of(longest)
+        first_token_s[at] += performance.prefill_latency_s(
+            pool, load.card, new_tokens=(longest - kept)[at], prefix_tokens=kept[at], **formats
         )
+    return Prefill(gpu_s, first_token_s, replica)
+
+
+def _full(case: Case, load: Load, pool: Sku) -> list[tuple[Any, ...]]:
+    shared = load.buckets["shared_prefix_tokens"].to_numpy(float)
+    cost = _prefill(case, load, pool, lambda length: np.minimum(shared, length))
+    return _rows(load, pool, "recompute", cost, cost.first_token_s, np.zeros(len(shared)))
+
+
+def _reused(case: Case, load: Load, pool: Sku, stores: Stores) -> list[tuple[Any, ...]]:
+    b = load.buckets
+    share, shared = b["reused_share"].to_numpy(float), b["shared_prefix_tokens"].to_numpy(float)
+
+    def kept(length: np.ndarray) -> np.ndarray:
+        return np.maximum(share * length, np.minimum(shared, length))
+
+    cost = _prefill(case, load, pool, kept)
+    read = sum(
+        part * np.asarray(load.card.transferred_bytes(kept(length), load.kv_format), dtype=float)
+        for length, part in load.nodes
+    )
+    longest = b["input_upper_tokens"].to_numpy(float)
+    most = np.asarray(load.card.transferred_bytes(kept(longest), load.kv_format), dtype=float)
+    rows: list[tuple[Any, ...]] = []
+    for store, (owner, speed) in stores.items():
+        if owner in ("", pool.name) and speed(pool) > 0:
+            late = cost.first_token_s + most / (speed(pool) * cost.replica_gpus)
+            rows += [r for r in _rows(load, pool, store, cost, late, np.asarray(read)) if r[8]]
     return rows
+
+
+def _rows(
+    load: Load, pool: Sku, store: str, cost: Prefill, ttft_s: np.ndarray, read_bytes: np.ndarray
+) -> list[tuple[Any, ...]]:
+    return [
+        (
+            f"{load.name}|{bucket.bucket}|{bucket.t}|{pool.name}|{store}",
+            bucket.t,
+            load.name,
+            bucket.bucket,
+            pool.name,
+            store,
+            cost.gpu_s[i] / pool.gpus,
+            ttft_s[i],
+            int(ttft_s[i] <= load.scenario.ttft_s),
+            read_bytes[i],
+            "physics",
+        )
+        for i, bucket in enumerate(load.buckets.itertuples())
+    ]
 
 
 def idle_hbm_table(all_loads: list[Load], pools: list[Sku]) -> pd.DataFrame:

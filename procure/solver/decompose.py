@@ -167,12 +167,14 @@ class _Run:
             seconds = ROUGH_SECONDS if aim > self._closest() else INFINITY
             search = self.master.whole if exact else self.master.nearly_whole
             found = search(aim, seconds, self._enough(), self._start())
-            if found.x is None and found.status not in ("infeasible", "optimal"):
-                found = self.master.whole(1.0, INFINITY, INFINITY, None)
             if found.status == "infeasible":
                 return Solution("infeasible", None, None, None, iterations)
             if found.bound is not None:
                 self.bound = max(self.bound, found.bound)
+            if self._gap() <= self._target():
+                break
+            if found.x is None:
+                found = self.master.whole(1.0, INFINITY, INFINITY, None)
             if found.x is None or found.theta is None:
                 break
             new = self._visit(found.x, found.theta)

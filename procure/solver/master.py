@@ -97,8 +97,8 @@ class Master:
         if (major == self.integer).all():
             return self.whole(gap, seconds, enough, start)
         rough = self._search(major, gap, seconds, enough, start)
-        if rough.values is None:
-            return self._proposal(rough, rough.bound, whole=True)
+        if rough.values is None or (rough.bound is not None and rough.bound >= enough):
+            return Proposal(rough.status, None, None, rough.bound)
         fixed = np.flatnonzero(major).astype(np.int32)
         at = np.round(rough.values[fixed])
         self.solver.changeColsBounds(len(fixed), fixed, at, at)
@@ -124,8 +124,8 @@ class Master:
             self.solver.setSolution(len(start), np.arange(len(start), dtype=np.int32), start)
 
         def stop(event: Any) -> None:
-            if event.data_out.mip_dual_bound >= enough:
-                event.data_in.user_interrupt = True
+            # Said at every call: HiGHS keeps an interrupt from one run to the next.
+            event.data_in.user_interrupt = bool(event.data_out.mip_dual_bound >= enough)
 
         self.solver.cbMipInterrupt.subscribe(stop)
         try:
