@@ -56,8 +56,10 @@ def sweep(
         ordered in planned quarters by SKU (columns ``ordered <sku>``).
 
     Raises:
-        InputError: ``out`` holds something, or a name or value does not fit the case at any point.
+        InputError: ``out`` holds something, or a name of which no value fits the case. A value that fits nowhere beside
+            others that do is a point that failed.
     """
+    _check_names(case, vary)
     points = grid(vary)
     folder = None if out is None else _fresh_folder(Path(out))
     skus = sorted(case.settings.may_buy)
@@ -92,6 +94,22 @@ def long_form(frame: pd.DataFrame, varied: list[str]) -> pd.DataFrame:
     long["sku"] = long["sku"].str.removeprefix("ordered ")
     long["status"] = long["status"].where(long["status"] == "failed", "ok")
     return long[[*varied, "status", "sku", "count"]]
+
+
+def _check_names(case: Case, vary: Mapping[str, Sequence[Any]]) -> None:
+    """A slip in a name is told before anything is solved."""
+    for name, values in vary.items():
+        first: InputError | None = None
+        for value in values:
+            try:
+                case.with_value(name, value)
+            except InputError as error:
+                first = first or error
+            else:
+                break
+        else:
+            if first is not None:
+                raise first
 
 
 def _solve_point(
