@@ -1,0 +1,173 @@
+"""``solve``, ``sweep`` and ``verify`` as a script calls them: exit codes, clean JSON, files, plain messages."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pandas as pd
+import pytest
+from tiny_case import fleet, tiny
+
+from procure.cli import main
+from procure.plan import Plan
+
+
+@pytest.fixture
+def case(tmp_path):
+    tiny(peaks={"chat": [60, 80, 90]}).write(tmp_path / "case")
+    return tmp_path / "case"
+
+
+@pytest.fixture
+def short_case(tmp_path):
+    """One rack fits; more is asked for."""
+    tiny(peaks={"chat": [100, 120, 130]}, sites=({"positions": 2.0},)).write(tmp_path / "short")
+    return tmp_path / "short"
+
+
+def run(*words: Any) -> int:
+    return main([str(word) for word in words])
+
+
+def test_solve_writes_the_result_and_exits_0(case, tmp_path, capsys):
+    assert run("solve", case, "-o", tmp_path / "out", "--gap", 0.01, "--threads", 1) == 0
+    told = capsys.readouterr()
+    assert "Traceback" not in told.out + told.err
+    assert {"plan.json", "plan.xlsx", "plan.html", "tables"} <= {p.name for p in (tmp_path / "out").iterdir()}
+    plan = Plan.read(tmp_path / "out")
+    assert plan.summary["seconds"]["load"] > 0
+    assert plan.tables["checks"]["holds"].all()
+
+
+def test_json_is_alone_on_stdout_and_is_the_stored_summary(case, tmp_path, capsys):
+    assert run("solve", case, "-o", tmp_path / "out", "--gap", 0.01, "--threads", 1, "--json") == 0
+    told = capsys.readouterr()
+    assert json.loads(told.out) == json.loads((tmp_path / "out" / "plan.json").read_text())
+    assert "best" in told.err  # progress goes to stderr
+
+
+def test_a_shortfall_exits_6_unless_it_is_allowed(short_case, tmp_path):
+    assert run("solve", short_case, "-o", tmp_path / "out", "--threads", 1) == 6
+    assert run("solve", short_case, "-o", tmp_path / "out", "--threads", 1, "--allow-short") == 0
+    assert Plan.read(tmp_path / "out").summary["status"] == "short"
+
+
+def test_no_time_exits_4_and_writes_nothing(case, tmp_path, capsys):
+    assert run("solve", case, "-o", tmp_path / "out", "--time-limit", 0) == 4
+    assert "more time" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
+def test_an_infeasible_case_exits_3_and_names_the_limit(tmp_path, capsys):
+    standing = fleet(("a", "gb200-nvl72", 4, "2025Q1", 3.3e6)).assign(retirable=False)
+    tiny(sites=({"power_kw": 300.0},), tables={"fleet": standing}).write(tmp_path / "case")
+    assert run("solve", tmp_path / "case", "-o", tmp_path / "out") == 3
+    assert "power_kw" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
+def test_wrong_input_exits_2_and_names_the_cell(case, tmp_path, capsys):
+    table = pd.read_csv(case / "sites.csv")
+    table.assign(power_kw=-4).to_csv(case / "sites.csv", index=False)
+    assert run("solve", case, "-o", tmp_path / "out") == 2
+    told = capsys.readouterr().err
+    assert "sites.csv" in told
+    assert "power_kw" in told
+    assert "-4" in told
+    assert "Traceback" not in told
+
+
+def test_a_limit_with_a_plan_exits_5_and_keeps_the_plan(case, tmp_path, monkeypatch):
+    from procure import solver
+    from procure.plan import Status
+
+    original = solver.solve
+    monkeypatch.setattr(solver, "solve", lambda *a, **k: original(*a, **k).with_status(Status.LIMIT))
+    assert run("solve", case, "-o", tmp_path / "out", "--threads", 1) == 5
+    assert Plan.read(tmp_path / "out").summary["status"] == "limit_with_plan"
+
+
+def test_a_foreign_folder_is_refused_before_anything_is_solved(case, tmp_path, capsys):
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "thesis.tex").write_text("")
+    assert run("solve", case, "-o", tmp_path / "out") == 2
+    assert "not a result" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["program.lp", "nowhere/program.mps"])
+def test_a_wrong_mps_name_is_refused(case, tmp_path, name):
+    assert run("solve", case, "-o", tmp_path / "out", "--write-mps", tmp_path / name) == 2
+
+
+def test_the_mps_file_is_written_with_its_scale(case, tmp_path):
+    assert run("solve", case, "-o", tmp_path / "out", "--write-mps", tmp_path / "p.mps", "--threads", 1) == 0
+    assert (tmp_path / "p.mps").read_text().startswith("NAME")
+    assert json.loads((tmp_path / "out" / "plan.json").read_text())["mps_scale"] == 1e6
+
+
+@pytest.mark.parametrize("words", [("--gap", "two"), ("--gap", "-1"), ("--method", "magic"), ("--speed", "9")])
+def test_a_wrong_option_exits_2(case, words):
+    assert run("solve", case, *words) == 2
+
+
+def test_verify_passes_a_stored_plan_and_finds_a_changed_one(case, tmp_path, capsys):
+    assert run("solve", case, "-o", tmp_path / "out", "--threads", 1) == 0
+    capsys.readouterr()
+    assert run("verify", tmp_path / "out") == 0
+    assert "FAILS" not in capsys.readouterr().out
+    table = tmp_path / "out" / "tables" / "purchases.csv"
+    rows = pd.read_csv(table)
+    rows.assign(count=rows["count"] + 1).to_csv(table, index=False)
+    assert run("verify", tmp_path / "out", "--json") == 7
+    checks = json.loads(capsys.readouterr().out)
+    assert {c["check"] for c in checks if not c["holds"]} >= {
+        "orders arrive when they can",
+        "fleet balances by vintage",
+    }
+
+
+def test_verify_against_another_case_says_so(case, short_case, tmp_path, capsys):
+    assert run("solve", case, "-o", tmp_path / "out", "--threads", 1) == 0
+    capsys.readouterr()
+    assert run("verify", tmp_path / "out", "--case", short_case) == 7
+    assert "FAILS  the plan answers this case" in capsys.readouterr().out
+
+
+def test_verify_of_a_case_that_is_gone_or_no_result_is_wrong_input(case, tmp_path, capsys):
+    assert run("verify", tmp_path) == 2
+    assert run("solve", case, "-o", tmp_path / "out", "--threads", 1) == 0
+    case.rename(tmp_path / "moved")
+    capsys.readouterr()
+    assert run("verify", tmp_path / "out") == 2
+    assert "--case" in capsys.readouterr().err
+    assert run("verify", tmp_path / "out", "--case", tmp_path / "moved") == 0
+
+
+def test_sweep_shows_its_table_and_writes_its_files(case, tmp_path, capsys):
+    vary = "isl_growth_per_year=0:0.5:0.5"
+    assert run("sweep", case, "--vary", vary, "-o", tmp_path / "out", "--threads", 1) == 0
+    told = capsys.readouterr()
+    assert "1/2" in told.err
+    assert "left" in told.err
+    assert "gb300-nvl72" in told.out
+    assert {p.name for p in (tmp_path / "out").iterdir()} == {"sweep.csv", "sweep.png", "points"}
+
+
+def test_sweep_json_is_alone_on_stdout(case, tmp_path, capsys):
+    vary = "utilisation_cap=0.6,0.9"
+    assert run("sweep", case, "--vary", vary, "-o", tmp_path / "out", "--threads", 1, "--json") == 0
+    rows = json.loads(capsys.readouterr().out)
+    assert [row["utilisation_cap"] for row in rows] == [0.6, 0.9]
+    assert all(row["status"] == "optimal" for row in rows)
+
+
+def test_a_sweep_without_any_plan_exits_4(case, tmp_path):
+    words = ("sweep", case, "--vary", "utilisation_cap=0.75", "-o", tmp_path / "out", "--time-limit", 0)
+    assert run(*words) == 4
+
+
+@pytest.mark.parametrize("vary", ["isl_growth_per_year=1:0:1", "isl_growht_per_year=0,1", "sites.powr_kw=1"])
+def test_a_wrong_vary_exits_2(case, tmp_path, vary):
+    assert run("sweep", case, "--vary", vary, "-o", tmp_path / "out", "--threads", 1) == 2
+    assert not (tmp_path / "out").exists()
