@@ -216,14 +216,25 @@ def _expansions(case: Case) -> pd.DataFrame:
 
 
 def _expansion_adds(case: Case) -> pd.DataFrame:
-    """An expansion that states no figure for a resource without a limit adds none: there is nothing to widen."""
+    """What each expansion adds; without a stated figure what the units need that its power or positions hold."""
     rows = []
+    use: dict[tuple[str, str], dict[str, float]] = {}
+    for u in _resource_use(case).itertuples():
+        use.setdefault((u.site, u.sku), {})[u.resource] = u.per_unit
     for r in case.tables["expansions"].itertuples():
+        units = [unit for (site, _), unit in use.items() if site == r.site]
         for resource in RESOURCES:
             adds = getattr(r, resource)
-            if math.isfinite(adds) and adds > 0:
+            if not math.isfinite(adds):
+                adds = max((_most_units(r, unit) * unit[resource] for unit in units), default=0.0)
+            if adds > 0:
                 rows.append((r.site, r.expansion, resource, adds))
     return table("expansion_adds", rows)
+
+
+def _most_units(expansion: Any, use: dict[str, float]) -> float:
+    """Units of a SKU that the power of an expansion feeds or its positions hold, whichever is more; 0 for parts."""
+    return max((getattr(expansion, k) / use[k] for k in ("power_kw", "positions") if use[k] > 0), default=0.0)
 
 
 def _budget(case: Case) -> pd.DataFrame:
