@@ -247,8 +247,19 @@ def _curves(tables: Tables) -> list[Fault]:
     return faults
 
 
+LASTING = ("power_basis", "pue", "floor_load_kg_per_m2", "electricity_usd_per_kwh", "space_usd_per_kw_month")
+"""Columns of ``sites`` that a plan reads once: they cannot differ between the rows of a site."""
+
+
 def _sites(tables: Tables, catalogue: Catalogue, first: Quarter) -> list[Fault]:
     faults: list[Fault] = []
+    earlier: dict[str, dict[str, Cell]] = {}
+    for file, line, row in sorted(_rows(tables, "sites"), key=lambda x: Quarter(str(x[2]["from_quarter"]))):
+        before = earlier.setdefault(str(row["site"]), row)
+        for column in LASTING:
+            if row[column] != before[column]:
+                expected = f"{before[column]}, as from {before['from_quarter']}: it is the same in all rows of a site."
+                faults.append(Fault(file, line, column, str(row[column]), expected))
     starts: dict[str, Quarter] = {}
     floors: dict[str, float] = {}
     for _, _, row in _rows(tables, "sites"):
