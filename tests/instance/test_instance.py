@@ -1,0 +1,165 @@
+"""The tables of an instance say what the case says: limits over time, windows, groups, and a hash of the content."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+import pytest
+from tiny_case import fleet, rich, tiny
+
+import procure
+from procure.errors import InputError
+from procure.instance import SCHEMA, Instance, build
+
+GB = "gb300-nvl72"
+
+
+def rows(instance: Instance, name: str, **where: Any) -> pd.DataFrame:
+    frame = instance[name]
+    for column, value in where.items():
+        frame = frame[frame[column] == value]
+    return frame
+
+
+def test_every_table_has_the_columns_of_the_schema_and_no_gaps():
+    instance = build(rich())
+    for name, columns in SCHEMA.items():
+        assert list(instance[name].columns) == list(columns)
+        assert not instance[name].isna().any().any(), name
+    with pytest.raises(ValueError, match="skus"):
+        Instance({**instance.tables, "skus": instance["skus"].drop(columns="life_quarters")}, instance.settings)
+
+
+def test_the_hash_is_of_the_content():
+    case = rich()
+    first, again = build(case), build(case.replace())
+    assert first.hash == again.hash
+    other = build(case.replace(settings={"utilisation_cap": 0.7}))
+    assert other.hash != first.hash
+    cells = first["prices"].copy()
+    cells.loc[0, "price_usd"] += 1.0
+    assert Instance({**first.tables, "prices": cells}, first.settings).hash != first.hash
+
+
+def test_the_order_of_rows_of_the_case_does_not_reach_the_hash():
+    case = rich()
+    turned = case.replace(tables={n: f.iloc[::-1] for n, f in case.given_tables.items() if n != "workloads"})
+    assert build(turned).hash == build(case).hash
+
+
+def test_facility_power_counts_the_pue_once_and_it_power_does_not():
+    it, facility = (build(tiny(sites=({"power_basis": basis, "pue": 1.3},))) for basis in ("it", "facility"))
+    one = rows(it, "resource_use", sku=GB, resource="power_kw")["per_unit"].item()
+    other = rows(facility, "resource_use", sku=GB, resource="power_kw")["per_unit"].item()
+    sku = tiny().catalogue.sku(GB)
+    assert one == pytest.approx(sku.power_kw + sku.attach_kw)
+    assert other == pytest.approx(1.3 * one)
+    for instance in (it, facility):  # energy is drawn through the hall whichever way the limit is stated
+        idle = rows(instance, "upkeep", sku=GB)["idle_usd_per_quarter"].item()
+        assert idle == pytest.approx((sku.power_idle_kw + sku.attach_kw) * 1.3 * 2_190 * 0.08)
+
+
+def test_limits_hold_from_their_quarter_until_the_next_row():
+    sites = (
+        {"positions": 4.0},
+        {"from_quarter": "2027Q2", "positions": 6.0},
+        {"from_quarter": "2026Q1", "positions": 99.0},
+    )
+    limits = rows(build(tiny(sites=sites)), "site_limits", resource="positions")
+    assert dict(zip(limits["t"], limits["limit"], strict=True)) == {0: 4.0, 1: 6.0, 2: 6.0}
+
+
+@pytest.mark.parametrize(
+    ("available", "last", "window"),
+    [
+        ("2026Q1", "2040Q4", (0, 2)),
+        ("2027Q4", "2040Q4", (1, 2)),  # delivery, two quarters after the order, not before it is on sale
+        ("2027Q1", "2027Q1", (0, 0)),
+        ("2026Q1", "2026Q4", (0, -1)),
+    ],
+)
+def test_orders_arrive_inside_the_horizon_between_first_delivery_and_last_order(available, last, window):
+    """Lead of 1.5 quarters counts as two; five quarters in all."""
+    figures = {(GB, "lead_quarters"): 1.5, (GB, "available_from"): available, (GB, "last_order"): last}
+    case = tiny(lead=2, figures=figures)
+    sku = rows(build(case), "skus", sku=GB).iloc[0]
+    first, final = int(sku["first_order_t"]), int(sku["last_order_t"])
+    assert sku["lead_quarters"] == 2
+    if window[1] < window[0]:
+        assert final < first
+    else:
+        assert (max(first, 0), final) == window
+
+
+def test_units_of_one_vintage_are_one_group_at_their_mean_price():
+    orders = pd.DataFrame(
+        [("a", GB, 1, "2027Q2", 4e6, 0.5), ("a", GB, 3, "2027Q2", 2e6, 0.0)],
+        columns=["site", "sku", "count", "delivery", "price_usd_per_unit", "paid_share"],
+    )
+    group = build(tiny(tables={"orders": orders}))["fixed"]
+    assert len(group) == 1
+    row = group.iloc[0]
+    assert (row["count"], row["vintage_t"], row["due_t"], row["retirable"]) == (4, 1, 1, 0)
+    assert row["paid_usd"] == pytest.approx((4e6 + 3 * 2e6) / 4)
+    assert row["due_usd"] == pytest.approx((0.5 * 4e6 + 3 * 2e6) / 4)
+
+
+def test_deferrable_work_is_sized_at_its_mean():
+    stated = {"mean_to_peak": 0.4}
+    waits = build(tiny(workloads={"chat": {**stated, "deferrable": True}}))["rates"]
+    hurries = build(tiny(workloads={"chat": {**stated, "deferrable": False}}))["rates"]
+    assert waits["requests_per_s"].sum() == pytest.approx(0.4 * hurries["requests_per_s"].sum())
+    assert (waits["mean_per_peak"] == 1.0).all()
+    assert (hurries["mean_per_peak"] == 0.4).all()
+
+
+def test_a_rack_too_heavy_for_the_floor_cannot_stand_there():
+    light = build(tiny(sites=({"floor_load_kg_per_m2": 100.0},)))
+    assert rows(light, "resource_use", sku=GB).empty
+    plan = procure.solve(tiny(sites=({"floor_load_kg_per_m2": 100.0},)), threads=1)
+    assert plan.summary["shortfall"]["share"] == pytest.approx(1.0)
+
+
+def test_drives_inside_the_price_of_a_rack_are_counted_once():
+    """The GB300 rack brings 276 TB; a kit beside it fills no further bays."""
+    both = build(tiny(skus=(GB, f"ssd-kit-{GB}")))
+    units = rows(both, "store_units", store=f"ssd:{GB}")
+    assert units["sku"].tolist() == [GB]
+    assert units["bytes"].item() == pytest.approx(276e12 * 0.8)
+
+
+def hall(**more: float) -> pd.DataFrame:
+    row = {"site": "a", "expansion": "hall", "power_kw": 600.0, "positions": 6.0, "area_m2": 30.0, "capex_usd": 1e4,
+           "lead_quarters": 0, "max_count": 1, **more}  # fmt: skip
+    return pd.DataFrame([row])
+
+
+def test_an_expansion_without_a_stated_cooling_adds_as_much_as_its_racks_need():
+    """As the premise says; a stated nothing is nothing."""
+    site = {"liquid_kw": 150.0, "positions": 1.5}
+    demand = {"chat": [100.0, 100.0, 100.0]}
+
+    def counts(table: pd.DataFrame) -> int:
+        plan = procure.solve(tiny(peaks=demand, sites=(site,), tables={"expansions": table}), gap=1e-4, threads=1)
+        return int(plan.purchases["count"].sum())
+
+    free, none, enough = counts(hall()), counts(hall(liquid_kw=0.0)), counts(hall(liquid_kw=1e4))
+    assert free == enough > none == 1
+
+
+def test_old_units_without_a_reason_to_stay_may_be_marked_to_stay():
+    table = fleet(("a", "gb200-nvl72", 2, "2025Q1", 3e6)).assign(retirable=False)
+    assert build(tiny(tables={"fleet": table}))["fixed"]["retirable"].tolist() == [0]
+
+
+def test_what_a_site_states_once_cannot_change_silently_later():
+    """PUE, prices, floor and basis are read from one row; a second row that says otherwise must be a fault."""
+    for column, value in (
+        ("pue", 1.5),
+        ("electricity_usd_per_kwh", 0.2),
+        ("space_usd_per_kw_month", 300.0),
+        ("power_basis", "facility"),
+    ):
+        with pytest.raises(InputError, match=column):
+            tiny(sites=({}, {"from_quarter": "2027Q2", column: value}))
