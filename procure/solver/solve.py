@@ -86,7 +86,7 @@ def solve(
     compiled = compile_program(program)
     clock.lap("build")
     options = Options(gap, time_limit_s, threads, seed, progress)
-    least_short, final = _stages(compiled, options, method)
+    least_short, final = _stages(compiled, options, method, instance)
     if mps is not None:
         _write_mps(compiled, _held(least_short), Path(mps))
     clock.lap("solve")
@@ -104,10 +104,11 @@ def solve(
     clock.lap("verify")
     summary = {**plan.summary, "seconds": {"load": 0.0, **clock.seconds, "write": 0.0}}
     plan = Plan(summary, tables)
-    return plan.with_status(_status(final, tables["sla"], bool(checks["holds"].all()), case), checks)
+    proven = least_short.status == final.status == "optimal"
+    return plan.with_status(_status(proven, tables["sla"], bool(checks["holds"].all()), case), checks)
 
 
-def _stages(compiled: Compiled, options: Options, method: Method) -> tuple[Solution, Solution]:
+def _stages(compiled: Compiled, options: Options, method: Method, instance: Instance) -> tuple[Solution, Solution]:
     """Least shortfall, then least cost at that shortfall.
 
     Whether everything can be served is asked first, since the cost stage with no shortfall allowed answers it for most
@@ -126,7 +127,7 @@ def _stages(compiled: Compiled, options: Options, method: Method) -> tuple[Solut
         return Solution("optimal", None, 0.0, 0.0), final
     least = run("shortfall", None)
     if least.status == "infeasible":
-        raise Infeasible(smallest_violation(compiled, options))
+        raise Infeasible(smallest_violation(compiled, options, instance))
     if least.objective is None:
         raise NoPlan("The time limit came before any plan was found; allow more time.")
     final = run("cost", _held(least))
@@ -140,10 +141,10 @@ def _held(least: Solution) -> float:
     return least.objective + SHORT_TOLERANCE if least.objective else 0.0
 
 
-def _status(final: Solution, sla: pd.DataFrame, verified: bool, case: Case) -> Status:
+def _status(proven: bool, sla: pd.DataFrame, verified: bool, case: Case) -> Status:
     if not verified:
         return Status.UNVERIFIED
-    if final.status != "optimal":
+    if not proven:
         return Status.LIMIT
     planned = {str(q) for q in case.planned}
     short = sla[sla["quarter"].isin(planned) & (sla["short_share"] > SHARE_TOLERANCE)]
