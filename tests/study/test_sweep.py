@@ -71,7 +71,7 @@ def test_a_point_that_fails_is_a_row_with_its_reason_and_the_others_go_on(tmp_pa
     vary = {"sites.power_kw": [100.0, 5_000.0], "availability": [0.97, 7.0]}
     frame = sweep(held, vary, out=tmp_path / "out", gap=0.01, threads=1)
     assert frame["status"].tolist() == ["failed", "failed", "optimal", "failed"]
-    assert "site_limit" in frame["reason"][0]
+    assert "power at a exceeded" in frame["reason"][0]
     assert "availability" in frame["reason"][1]
     assert "availability" in frame["reason"][3]
     assert frame["reason"][2] == ""
