@@ -198,8 +198,9 @@ def _placement(m: Any, index: Index, value: Values, names: dict[int, str]) -> pd
             entry = parked[o.t, site, o.workload, o.store]
             entry[1] += share * o.rate
             entry[2] += share * o.rate * o.read_bytes
+            entry[3] -= share * o.rate * o.valid_bytes
     rows = [
-        (names[t], site, w, store, index.tier[store], size, hits, read, max(write - read, 0.0), age)
+        (names[t], site, w, store, index.tier[store], size, hits, read, max(write, 0.0), age)
         for (t, site, w, store), (size, hits, read, write, age) in parked.items()
     ]
     return frame("kv_placement", rows)

@@ -58,6 +58,9 @@ class Decomposition:
         self.rows = np.flatnonzero(~taken)
         self.cuts: list[Cut] = []
         self._workers = ThreadPoolExecutor(2)
+        in_blocks = np.abs(compiled.matrix[np.flatnonzero(taken)][:, self.columns]).sum(axis=0)
+        self.capacity = np.flatnonzero((np.asarray(in_blocks).ravel() > 0) & compiled.integer[self.columns])
+        """Integer master columns that the quarters see: more of any of them never serves less."""
         shorts = compiled.shortfall[self.columns] != 0.0
         self.shorts = np.flatnonzero(shorts)
 
@@ -80,6 +83,8 @@ class _Run:
         self.master = Master(
             parent.compiled, parent.columns, parent.rows, parent.blocks, objective, most_short, parent.options
         )
+        self.inside: np.ndarray | None = None
+        """A point of the relaxation that can be served."""
         self.best: np.ndarray | None = None
         self.best_cost = float("inf")
         self.best_outcomes: list[Outcome] = []
@@ -159,6 +164,11 @@ class _Run:
         outcome = self._relaxation()
         if outcome is not None:
             return outcome
+        if self.inside is not None and self.options.left() > 0:
+            first = self.master.at_least(self.inside, self.parent.capacity, ROUGH_GAP, ROUGH_SECONDS)
+            if first.x is not None and first.theta is not None:
+                self._visit(first.x, first.theta)
+                self.options.report(self.objective, self._incumbent(), self.bound)
         iterations = 0
         aim, exact = ROUGH_GAP, False
         while self._gap() > self._target() and self.options.left() > 0:
@@ -179,8 +189,9 @@ class _Run:
                 break
             new = self._visit(found.x, found.theta)
             self.options.report(self.objective, self._incumbent(), self.bound)
-            if self.best is not None and new and self._gap() > self._target():
-                self._visit(found.x, found.theta, 0.5 * (found.x + self.best))
+            beside = self.best if self.best is not None else self.inside
+            if beside is not None and new and self._gap() > self._target():
+                self._visit(found.x, found.theta, 0.5 * (found.x + beside))
             elif not new and aim > self._closest():
                 aim = max(aim / 4, self._closest())
             elif not new and not exact:
@@ -230,7 +241,7 @@ class _Run:
             if self.objective == "shortfall":
                 point = self._with_excess(point, outcomes)
             if self.objective == "shortfall" or all(o.excess <= NO_EXCESS for o in outcomes):
-                inside = point
+                inside = self.inside = point
                 reached = float(self.master.cost[: len(point)] @ point) + sum(o.cost or 0.0 for o in outcomes)
                 near = self.options.gap / 20 * abs(reached) if self.objective == "cost" else SHORT_TOLERANCE / 10
                 if reached - self.bound <= near:

@@ -16,6 +16,8 @@ NO_EXCESS = 1e-5
 """Basis points of shortfall that are the solver's tolerance."""
 MINOR_SHARE = 0.002
 """An integer whose unit costs less than this share of the objective may be fractional in the first masters."""
+WHOLE = 1e-6
+"""How far below a whole number a value may be and count as that number."""
 POLISH_SECONDS = 5.0
 """Wall seconds for making minor integers whole beside a fleet whose major ones are fixed."""
 
@@ -107,6 +109,19 @@ class Master:
         if answer.values is None:
             return self.whole(gap, seconds, enough, start)
         return self._proposal(answer, rough.bound, whole=True)
+
+    def at_least(self, floor: np.ndarray, columns: np.ndarray, gap: float, seconds: float) -> Proposal:
+        """A fleet in whole numbers that is nowhere smaller than a point, in some columns.
+
+        What a point can serve, a fleet with no less of everything can serve too: this finds a first plan where limits
+        leave room to round up.
+        """
+        index = columns.astype(np.int32)
+        low = np.minimum(np.maximum(np.ceil(floor[columns] - WHOLE), self._lower[columns]), self._upper[columns])
+        self.solver.changeColsBounds(len(index), index, low, self._upper[columns])
+        answer = self._search(self.integer, gap, seconds, INFINITY, None)
+        self.solver.changeColsBounds(len(index), index, self._lower[columns], self._upper[columns])
+        return self._proposal(answer, None, whole=True)
 
     def _minor(self, size: float) -> np.ndarray:
         """Integer columns that are cheap against the objective, and those that only count them."""
