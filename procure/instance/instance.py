@@ -139,6 +139,7 @@ SCHEMA: dict[str, dict[str, str]] = {
         "ttft_s": "seconds to the first token",
         "meets_ttft": "1 where the target is met",
         "read_bytes": "bytes read from the store per request",
+        "valid_bytes": "bytes of them that parking again need not write: entries, not states or windows",
         "evidence": "what the cost rests on",
     },
     "stores": {

@@ -321,7 +321,8 @@ def _prefill(case: Case, load: Load, pool: Sku, prefix_of: Callable[[np.ndarray]
 def _full(case: Case, load: Load, pool: Sku) -> list[tuple[Any, ...]]:
     shared = load.buckets["shared_prefix_tokens"].to_numpy(float)
     cost = _prefill(case, load, pool, lambda length: np.minimum(shared, length))
-    return _rows(load, pool, "recompute", cost, cost.first_token_s, np.zeros(len(shared)))
+    none = np.zeros(len(shared))
+    return _rows(load, pool, "recompute", cost, cost.first_token_s, none, none)
 
 
 def _reused(case: Case, load: Load, pool: Sku, stores: Stores) -> list[tuple[Any, ...]]:
@@ -332,22 +333,39 @@ def _reused(case: Case, load: Load, pool: Sku, stores: Stores) -> list[tuple[Any
         return np.maximum(share * length, np.minimum(shared, length))
 
     cost = _prefill(case, load, pool, kept)
-    read = sum(
-        part * np.asarray(load.card.transferred_bytes(kept(length), load.kv_format), dtype=float)
-        for length, part in load.nodes
-    )
+    visible = b["visible_tokens"].to_numpy(float)
+    read, valid = np.zeros(len(b)), np.zeros(len(b))
+    for length, part in load.nodes:
+        read += part * np.asarray(load.card.transferred_bytes(kept(length), load.kv_format), dtype=float)
+        valid += part * _valid_bytes(load, length + visible, kept(length))
     longest = b["input_upper_tokens"].to_numpy(float)
     most = np.asarray(load.card.transferred_bytes(kept(longest), load.kv_format), dtype=float)
     rows: list[tuple[Any, ...]] = []
     for store, (owner, speed) in stores.items():
         if owner in ("", pool.name) and speed(pool) > 0:
             late = cost.first_token_s + most / (speed(pool) * cost.replica_gpus)
-            rows += [r for r in _rows(load, pool, store, cost, late, np.asarray(read)) if r[8]]
+            rows += [r for r in _rows(load, pool, store, cost, late, read, valid) if r[8]]
     return rows
 
 
+def _valid_bytes(load: Load, tokens: np.ndarray, kept: np.ndarray) -> np.ndarray:
+    """Bytes of a copy of ``kept`` tokens that stay as they are when it is parked again with ``tokens`` in all.
+
+    Entries of tokens stay. A recurrent state or a window is of one length, so the longer sequence's is written whole.
+    """
+    whole = np.asarray(load.card.stored_bytes(tokens, load.kv_format), dtype=float)
+    moved = np.asarray(load.card.transferred_bytes(tokens, load.kv_format, cached_tokens=kept), dtype=float)
+    return whole - moved
+
+
 def _rows(
-    load: Load, pool: Sku, store: str, cost: Prefill, ttft_s: np.ndarray, read_bytes: np.ndarray
+    load: Load,
+    pool: Sku,
+    store: str,
+    cost: Prefill,
+    ttft_s: np.ndarray,
+    read_bytes: np.ndarray,
+    valid_bytes: np.ndarray,
 ) -> list[tuple[Any, ...]]:
     return [
         (
@@ -361,6 +379,7 @@ def _rows(
             ttft_s[i],
             int(ttft_s[i] <= load.scenario.ttft_s),
             read_bytes[i],
+            valid_bytes[i],
             "physics",
         )
         for i, bucket in enumerate(load.buckets.itertuples())

@@ -273,12 +273,14 @@ def _bucket_shares(instance: Instance) -> dict[tuple[str, str], dict[str, float]
 def _placement(plan: Plan, instance: Instance, kept: Any, ages: Any, alpha: Any) -> Iterable[str]:
     position = _positions(instance)
     kv_bytes = {(r.t, r.workload): r.kv_bytes for r in instance["parked"].itertuples()}
-    size = {(r.t, r.workload, r.bucket, r.sku, r.store): r.read_bytes for r in instance["prefill"].itertuples()}
+    size = {(r.t, r.workload, r.bucket, r.sku, r.store): r for r in instance["prefill"].itertuples()}
     reads: dict[Any, float] = defaultdict(float)
+    stays: dict[Any, float] = defaultdict(float)
     for r in plan.tables["prefill"].itertuples():
         if r.store != "recompute":
-            read = size[position[r.quarter], r.workload, r.bucket, r.sku, r.store]
-            reads[r.quarter, r.site, r.workload, r.store] += r.requests_per_s * read
+            option = size[position[r.quarter], r.workload, r.bucket, r.sku, r.store]
+            reads[r.quarter, r.site, r.workload, r.store] += r.requests_per_s * option.read_bytes
+            stays[r.quarter, r.site, r.workload, r.store] += r.requests_per_s * option.valid_bytes
     stated = {(r.quarter, r.site, r.workload, r.store): r for r in plan.tables["kv_placement"].itertuples()}
     for key, cohort in kept.items():
         quarter, _, workload, store = key
@@ -287,7 +289,7 @@ def _placement(plan: Plan, instance: Instance, kept: Any, ages: Any, alpha: Any)
         for interval, rate in cohort.items():
             age = ages[t, workload, interval]
             total += kv_bytes[t, workload] * rate * age.seconds * (1.0 - alpha[store] * age.mean_released)
-        write = max(kv_bytes[t, workload] * cohort.get(0, 0.0) - reads[key], 0.0)
+        write = max(kv_bytes[t, workload] * cohort.get(0, 0.0) - stays[key], 0.0)
         row = stated.get(key)
         if row is None:
             yield f"{' '.join(key)}: kept caches are not in kv_placement"

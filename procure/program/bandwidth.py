@@ -66,7 +66,7 @@ def reader_limit(m: Any, index: Index) -> None:
 
 
 def add_writes(m: Any, index: Index, row: Terms, key: tuple[int, str, str], mean: bool) -> None:
-    """Add the bytes written to a store per second: whole sequences parked, less what a hit found still there."""
+    """Add the bytes written to a store per second: whole sequences parked, less what a hit found that stays valid."""
     t = key[0]
     for kept in index.kept_by_store.get(key, []):
         _, _, w, interval, _ = kept
@@ -75,7 +75,7 @@ def add_writes(m: Any, index: Index, row: Terms, key: tuple[int, str, str], mean
             row.add(share * index.kv_bytes[t, w] * index.load_rate[t, w] / BYTES_PER_UNIT, m.kept[kept])
     for o, s in index.reads[key]:
         share = o.mean_per_peak if mean else 1.0
-        row.add(-share * o.read_bytes * o.rate / BYTES_PER_UNIT, m.prefill[o.option, s])
+        row.add(-share * o.valid_bytes * o.rate / BYTES_PER_UNIT, m.prefill[o.option, s])
 
 
 def _mean_per_peak(index: Index, t: int, workload: str) -> float:
@@ -85,9 +85,10 @@ def _mean_per_peak(index: Index, t: int, workload: str) -> float:
 def store_writes(m: Any, index: Index) -> None:
     """Bytes written to a store per second are at most what its units take at their utilisation cap.
 
-        Σ_w β·R·kept[t,s,w,0,g] − Σ_{o from g} read_bytes·rate·prefill[o,s] ≤ Σ_k write_bytes_per_s[g,k]·own[s,k,t]
+        Σ_w β·R·kept[t,s,w,0,g] − Σ_{o from g} valid_bytes·rate·prefill[o,s] ≤ Σ_k write_bytes_per_s[g,k]·own[s,k,t]
 
-    TB/s. A read leaves the copy in place, so that parking again writes only the new tokens.
+    TB/s. A read leaves the copy in place, so that parking again writes only the new tokens, and whole every state
+    or window: those are of one length.
     """
 
     def rule(m: Any, t: int, site: str, store: str) -> Any:

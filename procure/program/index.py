@@ -45,6 +45,7 @@ class Option(NamedTuple):
     rack_s: float
     meets_ttft: bool
     read_bytes: float
+    valid_bytes: float
     rate: float
     mean_per_peak: float
 

@@ -114,6 +114,24 @@ def test_deferrable_work_is_sized_at_its_mean():
     assert (hurries["mean_per_peak"] == 0.4).all()
 
 
+def test_a_returning_sequence_leaves_its_entries_and_writes_its_state_anew():
+    """Qwen3.5-397B in FP8: 15 layers of 2 x 2 x 256 B a token, and states of 192,061,440 B that are of one length."""
+    per_token, state = 15 * 2 * 2 * 256, 192_061_440
+    instance = build(tiny(workloads={"chat": {"card": "qwen3.5-397b-a17b", "kv_format": "fp8"}}))
+    ways = rows(instance, "prefill", store=f"dram:{GB}")
+    assert not ways.empty
+    assert ways["read_bytes"].to_numpy() - ways["valid_bytes"].to_numpy() == pytest.approx(state)
+    parked = instance["lengths"].merge(ways, on=["t", "workload", "bucket"])
+    written = parked["kv_bytes"] - parked["valid_bytes"]
+    share, prefix = 0.7692, 512  # of the chat scenario: the part of a prompt that its cache holds, and what all share
+    tokens = (parked["kv_bytes"] - state) / per_token
+    new = (1 - share) * (tokens - 343) + 343  # the answer of 343 tokens is parked too
+    long = parked["input_tokens"] > 10 * prefix
+    assert (written - state)[long].to_numpy() == pytest.approx((new * per_token)[long].to_numpy(), rel=1e-6)
+    alone = build(tiny())["prefill"]  # latent attention has no state: what is read stays
+    assert alone["valid_bytes"].to_numpy() == pytest.approx(alone["read_bytes"].to_numpy())
+
+
 def test_a_rack_too_heavy_for_the_floor_cannot_stand_there():
     light = build(tiny(sites=({"floor_load_kg_per_m2": 100.0},)))
     assert rows(light, "resource_use", sku=GB).empty

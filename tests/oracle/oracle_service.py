@@ -97,6 +97,8 @@ class Fill:
     rack_s: float
     late: bool
     read_bytes: float
+    valid_bytes: float
+    valid_bytes: float
 
 
 class Service:
@@ -119,6 +121,10 @@ class Service:
         self.workloads = {r.workload: r for r in case.tables["workloads"].itertuples()}
         table = self.asked.buckets.merge(self.asked.rates, on=["quarter", "workload", "bucket"])
         self.buckets = {key: list(rows.itertuples()) for key, rows in table.groupby(["quarter", "workload"])}
+        self.nodes = {
+            key: [(r.share, r.input_tokens) for r in rows.itertuples()]
+            for key, rows in self.asked.nodes.groupby(["quarter", "workload", "bucket"])
+        }
         self.path = {(r.quarter, r.workload): r for r in self.asked.reuse_path.itertuples()}
         self.reuse = {w: list(rows.itertuples()) for w, rows in self.asked.reuse.groupby("workload")}
         self.up = self.s.availability * (1 - self.s.spare_share)
@@ -133,6 +139,14 @@ class Service:
         total = sum(self.weight.values())
         self.weight = {key: value / total for key, value in self.weight.items()}
         self._cache: dict[Any, Any] = {}
+
+    def vintage(self, t: int) -> str:
+        """Software of a quarter: as it is when its year begins."""
+        return performance.vintage_at(self.s.vintage, f"{self.case.quarters[t].year}Q1")
+
+    def mean_of(self, t: int, w: str, b: Any, function: Any) -> float:
+        """A bucket's mean of a function of the length."""
+        return sum(share * function(tokens) for share, tokens in self.nodes[self.names[t], w, b.bucket])
 
     def rate(self, w: str, b: Any) -> float:
         """Requests/s that a bucket is sized for."""
@@ -167,7 +181,7 @@ class Service:
                     performance.decode_points(
                         hardware, card, weight_precision=row.weight_precision, kv_format=row.kv_format,
                         context_mean=[b.input_tokens + output / 2], context_upper=[b.input_upper_tokens + output],
-                        tps_user=[max(tps, 1.0)], vintage=self.s.vintage, lpx=partner,
+                        tps_user=[max(tps, 1.0)], vintage=self.vintage(t), lpx=partner,
                     )
                     for tokens, tps in parts if tokens > 0
                 ]  # fmt: skip
@@ -209,41 +223,59 @@ class Service:
         row, s = self.workloads[w], self.scenario[w]
         card, hardware = self.case.cards[row.card], self.sku[pool]
         p = self.path[self.names[t], w].reused_share if (self.names[t], w) in self.path else 0.0
-        kinds = {"weight_precision": row.weight_precision, "kv_format": row.kv_format, "vintage": self.s.vintage}
+        kinds = {"weight_precision": row.weight_precision, "kv_format": row.kv_format, "vintage": self.vintage(t)}
         gpus = performance.prefill_gpus_per_replica(hardware, card, row.weight_precision)
 
         def moved(tokens: float) -> float:
             return float(card.transferred_bytes(np.array([tokens]), row.kv_format)[0])
 
+        def work(length: float, held: float) -> float:
+            given = {"new_tokens": [length - held], "prefix_tokens": [held]}
+            return float(performance.prefill_gpu_seconds(hardware, card, **given, **kinds)[0]) / hardware.gpus
+
+        def unchanged(length: float, held: float) -> float:
+            """Bytes that are not written again when a sequence of this length is parked after a hit."""
+            whole = float(card.stored_bytes(np.array([length]), row.kv_format)[0])
+            new = card.transferred_bytes(np.array([length]), row.kv_format, cached_tokens=np.array([held]))
+            return whole - float(new[0])
+
         made = []
         for b in self.buckets[self.names[t], w]:
-            shared = min(b.shared_prefix_tokens, b.input_tokens)
-            sources = {"recompute": np.inf, **(self.stores(pool) if p > 0 else {})}
-            for store, bytes_per_s in sources.items():
-                held = shared if store == "recompute" else max(p * b.input_tokens, shared)
-                far = held if store == "recompute" else held * b.input_upper_tokens / b.input_tokens
-                work = performance.prefill_gpu_seconds(
-                    hardware, card, new_tokens=[b.input_tokens - held], prefix_tokens=[held], **kinds
-                )[0]
-                wall = performance.prefill_latency_s(
-                    hardware, card, new_tokens=[b.input_upper_tokens - far], prefix_tokens=[far], **kinds
-                )[0]
-                wall += moved(b.input_upper_tokens) / (
-                    hardware.scale_out_bytes_per_s_per_gpu * gpus * self.s.store_utilisation_cap
+            for store, bytes_per_s in {"recompute": np.inf, **(self.stores(pool) if p > 0 else {})}.items():
+                reuse = store != "recompute"
+
+                def held(length: float, reuse: bool = reuse, b: Any = b) -> float:
+                    shared = min(b.shared_prefix_tokens, length)
+                    return max(p * length, shared) if reuse else shared
+
+                longest = b.input_upper_tokens
+                given = {"new_tokens": [longest - held(longest)], "prefix_tokens": [held(longest)]}
+                wall = performance.prefill_latency_s(hardware, card, **given, **kinds)[0]
+                wall += moved(longest) / (hardware.scale_out_bytes_per_s_per_gpu * gpus * self.s.store_utilisation_cap)
+                if reuse:
+                    wall += moved(held(longest)) / (bytes_per_s * gpus)
+                late = bool(wall > s.ttft_s)
+                if reuse and late:
+                    continue
+                busy = self.mean_of(t, w, b, lambda n, held=held: work(n, held(n)))
+                read = self.mean_of(t, w, b, lambda n, held=held: moved(held(n))) if reuse else 0.0
+                valid = (
+                    self.mean_of(t, w, b, lambda n, held=held, b=b: unchanged(n + b.visible_tokens, held(n)))
+                    if reuse
+                    else 0.0
                 )
-                if store != "recompute":
-                    wall += moved(far) / (bytes_per_s * gpus)
-                late = wall > s.ttft_s
-                if store == "recompute" or not late:
-                    read = 0.0 if store == "recompute" else moved(held)
-                    made.append(Fill(b.bucket, pool, store, work / hardware.gpus, bool(late), read))
+                made.append(Fill(b.bucket, pool, store, busy, late, read, valid))
         return made
 
     def parked_bytes(self, t: int, w: str) -> float:
         """Mean bytes of a parked sequence."""
         rows, row = self.buckets[self.names[t], w], self.workloads[w]
         card = self.case.cards[row.card]
-        size = card.stored_bytes(np.array([b.input_tokens + b.visible_tokens for b in rows]), row.kv_format)
+
+        def stored(tokens: float) -> float:
+            return float(card.stored_bytes(np.array([tokens]), row.kv_format)[0])
+
+        size = [self.mean_of(t, w, b, lambda n, b=b: stored(n + b.visible_tokens)) for b in rows]
         return float(np.average(size, weights=[self.rate(w, b) for b in rows]))
 
     def brings(self, store: str) -> list[tuple[str, float, float, float, float]]:
@@ -312,8 +344,8 @@ class Service:
                         used_stores.add(fill.store)
                         hits[fill.bucket, fill.store][x] = 1.0
                         reads[site, fill.store][x] = fill.read_bytes
-                        writes[site, fill.store][x] -= fill.read_bytes
-                        wears[site, fill.store][x] -= fill.read_bytes * self.mean(w, buckets[fill.bucket])
+                        writes[site, fill.store][x] -= fill.valid_bytes
+                        wears[site, fill.store][x] -= fill.valid_bytes * self.mean(w, buckets[fill.bucket])
                         if fill.store == "cmx":
                             readers[site, fill.pool][x] = fill.read_bytes
                 for bucket in buckets:

@@ -194,14 +194,14 @@ ROWS: dict[str, list[tuple[Any, Any, dict[str, float], float | None, float | Non
         )
     ],
     "store_writes": [
-        # whole sequences parked, 1 GB · 150/s, less what hits found there
+        # whole sequences parked, 1 GB · 150/s, less the 0.5 GB of each hit that stay valid
         (
             made(dram),
             (1, SITE, "dram:g"),
             {
                 "kept[1,a,w,0,dram:g]": 0.15,
-                "prefill[o0dram,a]": -0.06,
-                "prefill[o1dram,a]": -0.03,
+                "prefill[o0dram,a]": -0.05,
+                "prefill[o1dram,a]": -0.025,
                 "own[a,g,1]": -4,
             },
             None,
@@ -215,8 +215,8 @@ ROWS: dict[str, list[tuple[Any, Any, dict[str, float], float | None, float | Non
             (1, SITE, "ssd:g"),
             {
                 "kept[1,a,w,0,ssd:g]": 0.075,
-                "prefill[o0ssd,a]": -0.03,
-                "prefill[o1ssd,a]": -0.015,
+                "prefill[o0ssd,a]": -0.025,
+                "prefill[o1ssd,a]": -0.0125,
                 "own[a,k,1]": -1,
             },
             None,
