@@ -1,1 +1,35 @@
-"""Makes the modules beside it (``tiny_case``) importable from every folder of tests."""
+"""What tests of several folders share."""
+
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from tools import need
+
+PROFILE = """<?xml version="1.0" encoding="UTF-8"?>
+<oor:items xmlns:oor="http://openoffice.org/2001/registry" xmlns:xs="http://www.w3.org/2001/XMLSchema"
+ xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance">
+<item oor:path="/org.openoffice.Office.Calc/Formula/Load"><prop oor:name="OOXMLRecalcMode" oor:op="fuse">
+<value>0</value></prop></item>
+</oor:items>
+"""
+
+
+@pytest.fixture(scope="session")
+def recalculate(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Path], Path]:
+    """A copy of a workbook with every formula worked out afresh by LibreOffice, in a profile of its own."""
+    need("soffice")
+    profile = tmp_path_factory.mktemp("profile")
+    (profile / "user").mkdir()
+    (profile / "user" / "registrymodifications.xcu").write_text(PROFILE)
+
+    def run(path: Path) -> Path:
+        out = tmp_path_factory.mktemp("recalculated")
+        subprocess.run(
+            ["soffice", f"-env:UserInstallation=file://{profile}", "--headless", "--convert-to", "xlsx", "--outdir",
+             str(out), str(path)], check=True, capture_output=True, timeout=240,
+        )  # fmt: skip
+        return out / path.name
+
+    return run

@@ -163,3 +163,61 @@ def test_a_folder_that_is_not_there_tells_how_to_start_one(tmp_path):
 def test_a_wrong_setting_is_refused(folder, line, column):
     edits = {"case.toml": [("planned_quarters = 2", f"planned_quarters = 2\n{line}")]}
     assert column in {fault.column for fault in faults_of(folder(edits))}
+
+
+@pytest.mark.parametrize("text", ["0000Q1", "0999Q4", "3000Q1", "27Q1", "2027Q5", "99999Q1"])
+def test_a_year_that_no_plan_can_be_about_is_refused_where_it_stands(folder, text):
+    found = faults_of(folder({"forecast.csv": [("2027Q1", text)], "case.toml": [("2027Q1", text)]}))
+    assert ("case.toml", "first_quarter") in {(fault.file, fault.column) for fault in found}
+    assert ("forecast.csv", 2, "quarter") in {(fault.file, fault.row, fault.column) for fault in found}
+
+
+@pytest.mark.parametrize("file", ["forecast.csv", "workloads.csv", "sites.csv"])
+def test_a_table_that_is_needed_has_a_row(folder, file):
+    from tests.case.conftest import FILES
+
+    fault = one_fault(folder(files={file: FILES[file].splitlines()[0] + "\n"}), file)
+    assert "At least one row" in fault.expected
+
+
+def test_one_broken_file_is_one_fault_and_not_one_for_every_name_in_it(folder):
+    assert "UTF-16" in one_fault(folder(files={"sites.csv": "site".encode("utf-16")}), "sites.csv").expected
+    assert "TOML" in one_fault(folder(files={"case.toml": "name = x\n"}, name="toml"), "case.toml").expected
+
+
+def test_a_folder_in_the_place_of_a_table_is_not_passed_over(folder):
+    place = folder(files={"budget.csv": None})
+    (place / "budget.csv").mkdir()
+    assert "folder" in one_fault(place, "budget.csv").expected
+
+
+def test_a_table_without_rows_is_listed_among_the_defaults(folder):
+    case = Case.read(folder(files={"budget.csv": "quarter,budget_usd\n"}))
+    assert "budget: no rows. No budget limit." in case.defaults_used
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "column"), [("72,4", "72,1e19", "count"), ("3.7e6", "1e300", "paid_usd_per_unit")]
+)
+def test_a_number_beyond_all_measure_is_refused(folder, old, new, column):
+    fault = one_fault(folder({"fleet.csv": [(old, new)]}), "fleet.csv")
+    assert (fault.row, fault.column) == (2, column)
+    assert "or less" in fault.expected
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ('name = "../elsewhere"', "folder"),
+        ('name = ".."', "folder"),
+        (f'name = "{"n" * 300}"', "100 characters"),
+        ("tps_percentile = 96.0", "50, 90, 95, 99"),
+        ('may_buy = ["vr-nvl72", "vr-nvl72"]', "each SKU once"),
+    ],
+)
+def test_a_setting_that_could_not_be_acted_on_is_refused(folder, line, said):
+    edits = {"case.toml": [("planned_quarters = 2", f"planned_quarters = 2\n{line}")]}
+    if line.startswith("name"):
+        edits["case.toml"] = [('name = "small"', line)]
+    fault = one_fault(folder(edits), "case.toml")
+    assert said.lower() in fault.expected.lower()

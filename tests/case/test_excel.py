@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 import zipfile
 
 import pandas as pd
 import pytest
 from openpyxl import load_workbook
+from tools import need
 from typer.testing import CliRunner
 
 from procure.case import Case
@@ -188,8 +188,8 @@ def test_a_case_knows_what_to_read_again(example, book):
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(shutil.which("soffice") is None, reason="needs LibreOffice")
 def test_a_workbook_saved_by_libreoffice_is_the_same_case(tmp_path, example, book):
+    need("soffice")
     profile = f"-env:UserInstallation=file://{tmp_path}/profile"
     words = ["soffice", "--headless", profile, "--convert-to", "xlsx", "--outdir", str(tmp_path / "out"), str(book)]
     subprocess.run(words, check=True, capture_output=True, timeout=180)

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import shutil
-import subprocess
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -125,6 +122,7 @@ def make_plan(rename: Callable[[str], str] = lambda name: name, price_factor: fl
     facts = {"case": rename("by-hand"), "status": "optimal", "objective_usd": objective, "bound_usd": objective * 0.997,
              "gap": 0.003, "shortfall": {"share": 0.006 if summary.get("status") == "short" else 0.0},
              "input_hash": "abc123",
+             "planned_quarters": QUARTERS[:PLANNED], "lookahead_quarters": QUARTERS[PLANNED:],
              "versions": {"procure": "0.1.0", "highspy": "1.16.0"},
              "seconds": {"solve": 12.0}, "evidence": {"money": {"analyst": 0.7, "assumption": 0.3}}}  # fmt: skip
     return Plan({**facts, **summary}, made)
@@ -171,32 +169,3 @@ def plan() -> Plan:
 @pytest.fixture(scope="session")
 def build_plan() -> Callable[..., Plan]:
     return make_plan
-
-
-PROFILE = """<?xml version="1.0" encoding="UTF-8"?>
-<oor:items xmlns:oor="http://openoffice.org/2001/registry" xmlns:xs="http://www.w3.org/2001/XMLSchema"
- xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance">
-<item oor:path="/org.openoffice.Office.Calc/Formula/Load"><prop oor:name="OOXMLRecalcMode" oor:op="fuse">
-<value>0</value></prop></item>
-</oor:items>
-"""
-
-
-@pytest.fixture(scope="session")
-def recalculate(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Path], Path]:
-    """A copy of a workbook with every formula worked out afresh by LibreOffice, in a profile of its own."""
-    if shutil.which("soffice") is None:
-        pytest.skip("LibreOffice is not installed")
-    profile = tmp_path_factory.mktemp("profile")
-    (profile / "user").mkdir()
-    (profile / "user" / "registrymodifications.xcu").write_text(PROFILE)
-
-    def run(path: Path) -> Path:
-        out = tmp_path_factory.mktemp("recalculated")
-        subprocess.run(
-            ["soffice", f"-env:UserInstallation=file://{profile}", "--headless", "--convert-to", "xlsx", "--outdir",
-             str(out), str(path)], check=True, capture_output=True, timeout=240,
-        )  # fmt: skip
-        return out / path.name
-
-    return run

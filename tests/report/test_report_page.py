@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 import subprocess
 from collections.abc import Callable
 from html.parser import HTMLParser
@@ -13,6 +12,7 @@ import pandas as pd
 import pytest
 from PIL import Image
 from rich.console import Console
+from tools import need
 from typer.testing import CliRunner
 
 from procure.cli import build_app
@@ -215,8 +215,7 @@ def test_a_stored_plan_gives_the_same_workbook(plan: Plan, tmp_path: Path) -> No
 
 
 def chromium(path: Path, *flags: str) -> str:
-    if shutil.which("chromium") is None:
-        pytest.skip("Chromium is not installed")
+    need("chromium")
     command = ["chromium", "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", *flags, path.as_uri()]
     return subprocess.run(command, check=True, capture_output=True, text=True, timeout=120).stdout
 

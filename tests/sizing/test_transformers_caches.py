@@ -259,6 +259,8 @@ def cache_bytes(cache: object) -> int:
 @pytest.fixture(scope="module")
 def engines():
     """Torch and transformers; absent, the tests fail, because then nothing checked real caches."""
+    need("torch")
+    need("transformers")
     import torch
     import transformers
 

@@ -1,0 +1,81 @@
+"""The example, its stored reports, and the headline study on a case that solves in seconds."""
+
+import json
+from pathlib import Path
+
+import openpyxl
+import pytest
+
+import procure
+from procure.catalogue import packaged_path
+from procure.cli import main
+from procure.plan.verify import verify
+
+EXAMPLE = packaged_path("data") / "cases" / "agentic-2027"
+STORED = Path(__file__).parents[2] / "reports" / "agentic-2027"
+
+
+@pytest.fixture(scope="module")
+def case() -> procure.Case:
+    return procure.Case.read(EXAMPLE)
+
+
+@pytest.fixture(scope="module")
+def stored() -> procure.Plan:
+    return procure.Plan.read(STORED)
+
+
+def test_stored_report_answers_the_example_as_it_stands(case, stored):
+    assert stored.summary["input_hash"] == case.input_hash, "run `make plan` and commit reports/"
+
+
+def test_stored_plan_holds(case, stored):
+    checks = verify(stored, case)
+    assert checks["holds"].all(), checks[~checks["holds"]].to_string()
+
+
+def test_stored_report_is_whole(stored):
+    assert {"plan.json", "plan.xlsx", "plan.html", "tables", "pictures"} <= {p.name for p in STORED.iterdir()}
+    assert stored.status == "optimal"
+    assert stored.summary["gap"] <= 0.005
+    book = openpyxl.load_workbook(STORED / "plan.xlsx", data_only=True)
+    assert book["Checks"]["B3"].value == "PASS"
+    assert f"{stored.objective_usd / 1e6:,.1f} M USD" in (STORED / "plan.html").read_text(encoding="utf-8")
+
+
+def test_example_buys_from_four_kinds_of_hardware(case, stored):
+    kinds = {case.catalogue.sku(sku).kind for sku in stored.purchases["sku"]}
+    assert {"gpu", "lpx", "cmx_rack", "cmx_enclosure"} <= kinds
+
+
+def test_summary_has_what_the_contract_names(stored):
+    names = "status objective_usd bound_usd gap shortfall seconds versions input_hash purchases evidence"
+    assert set(names.split()) <= set(stored.summary)
+    assert set(stored.summary["seconds"]) >= {"load", "size", "build", "solve", "verify", "write"}
+    assert all(set(p) == {"quarter", "site", "sku", "count"} for p in stored.summary["purchases"])
+
+
+@pytest.mark.slow
+def test_example_solves_again_to_the_same_cost(stored, tmp_path, capsys):
+    code = main(["solve", str(EXAMPLE), "-o", str(tmp_path / "plan"), "--json", "--time-limit", "900"])
+    assert code == 0
+    again = json.loads(capsys.readouterr().out)
+    gap = max(again["gap"], stored.summary["gap"])
+    assert abs(again["objective_usd"] - stored.objective_usd) <= gap * abs(stored.objective_usd)
+    assert again["bound_usd"] <= stored.objective_usd * (1 + 1e-9)
+    assert main(["verify", str(tmp_path / "plan")]) == 0
+
+
+@pytest.mark.slow
+def test_stored_workbook_is_what_libreoffice_works_out(stored, recalculate):
+    fresh = openpyxl.load_workbook(recalculate(STORED / "plan.xlsx"), data_only=True)
+    kept = openpyxl.load_workbook(STORED / "plan.xlsx", data_only=True)
+    compared = 0
+    for sheet in kept:
+        for row in sheet.iter_rows():
+            for cell in row:
+                other = fresh[sheet.title][cell.coordinate].value
+                if isinstance(cell.value, (int, float)) and not isinstance(cell.value, bool):
+                    assert other == pytest.approx(cell.value, rel=1e-9, abs=1e-6), f"{sheet.title}!{cell.coordinate}"
+                    compared += 1
+    assert compared > 3_000
