@@ -5,6 +5,7 @@ measured byte for byte against :meth:`Card.stored_bytes` under the ``transformer
 """
 
 import pytest
+from tools import need
 
 from procure.sizing.cards import read_card
 
