@@ -22,11 +22,8 @@ class Fault:
     hint: str = ""
 
     def __str__(self) -> str:
-        where = self.file
-        if self.row:
-            where += f", row {self.row}"
-        if self.column:
-            where += f", column {self.column}"
+        row, column = f"row {self.row}" if self.row else "", f"column {self.column}" if self.column else ""
+        where = ", ".join(part for part in (self.file, row, column) if part)
         read = f" read {self.value!r}." if self.value else ""
         hint = f" {self.hint}" if self.hint else ""
         return f"{where}:{read} {self.expected}{hint}"

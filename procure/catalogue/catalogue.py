@@ -11,6 +11,7 @@ from procure.catalogue.overlay import Rows, lay_attach, lay_hardware, read_price
 from procure.catalogue.sku import Sku, build
 from procure.catalogue.tables import (
     Key,
+    hint,
     missing,
     packaged_facts,
     packaged_premises,
@@ -74,11 +75,11 @@ class Catalogue:
         """The SKU of that name or alias.
 
         Raises:
-            InputError: no SKU has that name; the nearest one is named.
+            InputError: no SKU has that name (the nearest one is named), or several may be meant (they are listed).
         """
         known = resolve(name, self.skus)
         if known is None:
-            raise InputError([Fault("catalogue", 0, "sku", name, "A SKU of the catalogue.", nearest(name, self.skus))])
+            raise InputError([Fault("catalogue", 0, "sku", name, "A SKU of the catalogue.", hint(name, self.skus))])
         return self.skus[known]
 
     def fact(self, sku: str, attribute: str) -> Fact:

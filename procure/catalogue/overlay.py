@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 
 from procure.catalogue.fact import TEXT_UNITS, Fact, parse
 from procure.catalogue.sku import INFORMATIVE, REQUIRED, SKU_KINDS
-from procure.catalogue.tables import Key, resolve, sku_names
+from procure.catalogue.tables import Key, hint, resolve, sku_names
 from procure.errors import Fault, nearest
 from procure.quarter import Quarter
 
@@ -27,12 +27,12 @@ def lay_hardware(facts: dict[Key, Fact], rows: Rows) -> list[Fault]:
     for line, row in _numbered(rows):
         name, attribute = resolve(str(row["sku"]), names), str(row["attribute"])
         if name is None:
-            hint = nearest(str(row["sku"]), names)
-            faults.append(Fault("hardware.csv", line, "sku", str(row["sku"]), "A SKU, class or price path.", hint))
+            say = hint(str(row["sku"]), names)
+            faults.append(Fault("hardware.csv", line, "sku", str(row["sku"]), "A SKU, class or price path.", say))
             continue
         if attribute not in attributes:
-            hint = nearest(attribute, attributes)
-            faults.append(Fault("hardware.csv", line, "attribute", attribute, "An attribute of the catalogue.", hint))
+            say = nearest(attribute, attributes)
+            faults.append(Fault("hardware.csv", line, "attribute", attribute, "An attribute of the catalogue.", say))
             continue
         if attribute in INFORMATIVE:
             expected = f"An attribute that a plan reads; this one is for information. {INFORMATIVE[attribute]}"
@@ -90,12 +90,12 @@ def _numbered(rows: Rows) -> list[tuple[int, Mapping[str, object]]]:
 
 
 def _unknown(file: str, line: int, row: Mapping[str, object], names: set[str]) -> Fault:
-    return Fault(file, line, "sku", str(row["sku"]), "A SKU of the catalogue.", nearest(str(row["sku"]), names))
+    return Fault(file, line, "sku", str(row["sku"]), "A SKU of the catalogue.", hint(str(row["sku"]), names))
 
 
 def _in_range(fact: Fact, attribute: str, line: int) -> list[Fault]:
-    def fault(expected: str, hint: str = "") -> list[Fault]:
-        return [Fault("hardware.csv", line, "value", str(fact.value), expected, hint)]
+    def fault(expected: str, mend: str = "") -> list[Fault]:
+        return [Fault("hardware.csv", line, "value", str(fact.value), expected, mend)]
 
     if fact.unit in TEXT_UNITS:
         if attribute == "kind" and fact.value not in SKU_KINDS:

@@ -46,6 +46,11 @@ class Sku:
     cmx_read_bytes_per_s: float = 0.0
     """How fast one unit can read from CMX; 0 where CMX is not supported."""
 
+    throughput_factor: float = 1.0
+    """Multiplies prefill and decode rates of GPUs: below 1 in a power mode that saves (Max-Q)."""
+    projection: str = ""
+    """For hardware that is only announced: month of the roadmap that its figures rest on; else empty."""
+
     sram_bytes: float = 0.0
     fp8_flops_per_rack: float = 0.0
 

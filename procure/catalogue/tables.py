@@ -8,25 +8,46 @@ from functools import cache
 from procure.catalogue.fact import Fact, parse, read_rows
 from procure.catalogue.paths import packaged_path
 from procure.catalogue.sku import REQUIRED
-from procure.errors import Fault, InputError
+from procure.errors import Fault, InputError, nearest
 
 Key = tuple[str, str]
 
 
 @cache
-def aliases() -> dict[str, str]:
-    """Other names of SKUs, in lower case with hyphens."""
-    return {row["alias"]: row["sku"] for _, row in read_rows(packaged_path("data/hardware/aliases.csv"))}
+def aliases() -> dict[str, list[tuple[str, str]]]:
+    """Other names, in lower case with hyphens: the SKUs that each may mean, with a word on every meaning."""
+    found: dict[str, list[tuple[str, str]]] = {}
+    for _, row in read_rows(packaged_path("data/hardware/aliases.csv")):
+        found.setdefault(row["alias"], []).append((row["sku"], row["meaning"]))
+    return found
+
+
+def _plain(name: str) -> str:
+    return "-".join(str(name).strip().lower().replace("_", "-").split())
 
 
 def resolve(name: str, known: Iterable[str]) -> str | None:
-    """The known name that is meant; case, spaces and underscores do not matter; aliases are understood."""
-    plain = "-".join(str(name).strip().lower().replace("_", "-").split())
-    names = set(known)
-    for candidate in (str(name).strip(), plain, aliases().get(plain)):
+    """The known name that is meant; case, spaces and underscores do not matter; aliases are understood.
+
+    None for an unknown name, and for an alias with several meanings: :func:`hint` says which.
+    """
+    names, meanings = set(known), aliases().get(_plain(name), [])
+    alias = meanings[0][0] if len(meanings) == 1 else None
+    for candidate in (str(name).strip(), _plain(name), alias):
         if candidate in names:
             return candidate
     return None
+
+
+def hint(name: str, known: Iterable[str]) -> str:
+    """What to do about a name that :func:`resolve` does not find: its meanings, or the nearest known name."""
+    meanings = aliases().get(_plain(name), [])
+    if len(meanings) > 1:
+        listed = "; ".join(f"{sku!r} ({words})" if sku else words for sku, words in meanings)
+        return f"The name is ambiguous. It may mean {listed}. Write the SKU's own name."
+    if meanings:
+        return f"{meanings[0][0]}: {meanings[0][1]}."
+    return nearest(name, known)
 
 
 def packaged_facts() -> dict[Key, Fact]:

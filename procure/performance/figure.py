@@ -26,7 +26,7 @@ from procure.sizing import Card
 HOURS_PER_YEAR = 8_760.0
 SPEEDS = (10.0, 20.0, 30.0, 40.0, 50.0, 75.0, 100.0, 125.0, 150.0, 175.0, 200.0, 250.0, 300.0, 350.0, 400.0, 500.0)
 POOLS = ("gb200-nvl72", "gb300-nvl72", "vr-nvl72", "vr-nvl72+lpx")
-_MAX_Q = ("-max-q", "-maxq")
+_MAX_Q, _MAX_P = ("-max-q", "-maxq"), ("-max-p", "-maxp")
 
 
 @dataclass(frozen=True)
@@ -35,36 +35,38 @@ class Pool:
 
     Attributes:
         label: how it was asked for.
-        sku: GPU hardware.
+        sku: GPU hardware, in the power mode that was asked for.
         lpx: LPX hardware beside it, or None.
-        throughput: factor on throughput of a power mode, 1 at full power.
     """
 
     label: str
     sku: Sku
     lpx: Sku | None
-    throughput: float = 1.0
 
     @classmethod
     def named(cls, name: str, catalogue: Catalogue) -> Pool:
-        """``vr-nvl72``, ``vr-nvl72+lpx`` or ``vr-nvl72-max-q``; aliases of the catalogue are understood.
+        """``vr-nvl72`` (or ``vr-nvl72-max-p``), ``vr-nvl72-max-q``, ``vr-nvl72+lpx``; aliases are understood.
 
         Raises:
-            InputError: unknown hardware, something that holds no GPUs, or a power mode without figures.
+            InputError: unknown or ambiguous hardware, something without GPUs, or a power mode without figures.
         """
         first, _, second = name.strip().lower().partition("+")
-        slow = next((suffix for suffix in _MAX_Q if first.endswith(suffix)), "")
-        sku = catalogue.sku(first.removesuffix(slow))
+        plain = "-".join(first.replace("_", "-").split())
+        mode = next((suffix for suffix in (*_MAX_Q, *_MAX_P) if plain.endswith(suffix)), "")
+        sku = catalogue.sku(plain.removesuffix(mode))
         lpx = catalogue.sku(second) if second else None
         if sku.kind != "gpu" or (lpx is not None and lpx.kind != "lpx"):
             expected = "GPU hardware, with `+lpx` behind it for the pair."
-            raise InputError([Fault("", 0, "pools", name, expected)])
-        if not slow:
+            raise InputError([Fault("--pools", 0, "", name, expected)])
+        if not mode:
             return cls(name, sku, lpx)
-        power = float(catalogue.fact(sku.name, "power_maxq_kw").value)
-        return cls(
-            name, replace(sku, power_kw=power), lpx, float(catalogue.fact(sku.name, "maxq_throughput_factor").value)
-        )
+        if (sku.name, "maxq_throughput_factor") not in catalogue.facts:
+            expected = f"Max-P and Max-Q are power modes of VR NVL72; {sku.name} has no figures for them."
+            raise InputError([Fault("--pools", 0, "", name, expected)])
+        if mode in _MAX_P:
+            return cls(name, sku, lpx)
+        power_kw, factor = (catalogue.fact(sku.name, of).number for of in ("power_maxq_kw", "maxq_throughput_factor"))
+        return cls(name, replace(sku, power_kw=power_kw, throughput_factor=factor), lpx)
 
 
 @dataclass(frozen=True)
@@ -110,9 +112,11 @@ class Load:
 
     def precision(self, sku: Sku) -> str:
         """Weight precision on a pool."""
-        native = self.card.native_precision
-        if self.weight_precision != "best":
+        if self.weight_precision not in ("best", "native"):
             return self.weight_precision
+        native = self.card.native_precision
+        if self.weight_precision == "native":
+            return native
         return "nvfp4" if sku.fp4_flops_per_gpu and native in ("fp8", "int8", "int4", "bf16", "fp16") else native
 
 
@@ -154,7 +158,7 @@ def curve(
         vintage=vintage,
     )[0]
     decode = points["tokens_per_s_per_gpu"].to_numpy(dtype=float)
-    rate = over_all_gpus(decode, prefill_s / load.output_tokens) * pool.throughput
+    rate = over_all_gpus(decode, prefill_s / load.output_tokens)
     lpx_s = points["lpx_rack_s_per_token"].to_numpy(dtype=float)
     kw = unit_kw(pool.sku, site.pue) / pool.sku.gpus / rate
     usd_per_s = usd_per_unit_hour(pool.sku, site) / pool.sku.gpus / 3600.0 / rate
@@ -167,7 +171,7 @@ def curve(
             "tps_user": speeds[points["element"]],
             "tokens_per_s_per_gpu": rate,
             "tokens_per_s_per_mw": 1000.0 / kw,
-            "decode_tokens_per_s_per_gpu": decode * pool.throughput,
+            "decode_tokens_per_s_per_gpu": decode,
             "usd_per_million_output_tokens": usd_per_s * 1e6,
             "streams_per_gpu": points["streams_per_gpu"].to_numpy(),
             "gpus_per_replica": points["gpus_per_replica"].to_numpy(dtype=int),
@@ -235,7 +239,7 @@ def measured_points(
     for name in pools:
         pool = Pool.named(name, catalogue)
         for known in (packaged_curves(), curves):
-            if known is None or pool.lpx is not None or pool.throughput != 1.0:
+            if known is None or pool.lpx is not None or pool.sku.throughput_factor != 1.0:
                 continue
             rows = known.of(pool.sku.name, load.card.name, load.precision(pool.sku), known.vintage)
             for row in rows[rows["all_gpus"] == 1].to_dict("records"):

@@ -201,7 +201,7 @@ def physics(vintage: str, pool: str = "") -> Physics:
         InputError: no such vintage.
     """
     factors = vintage_factors(vintage)
-    own = fitted()["pool"].get(pool)
+    own = _bring_up(pool)
     if own:
         factors = {name: factors[name] * float(own[name]) for name in FACTORS}
     return reference_physics().scaled(**factors)
@@ -219,7 +219,7 @@ def physics_of_month(months: float, pool: str = "") -> Physics:
         factors = {"latency": float(fitted()["software"]["latency_per_month"]) ** months}
     else:
         factors = {name: float(base[name]) ** min(months / span, 1.0) for name in FACTORS}
-    own = fitted()["pool"].get(pool, dict.fromkeys(FACTORS, 1.0))
+    own = _bring_up(pool) or dict.fromkeys(FACTORS, 1.0)
     return reference_physics().scaled(**{name: factors.get(name, 1.0) * float(own[name]) for name in FACTORS})
 
 
@@ -228,8 +228,13 @@ def _month_number(text: str) -> float:
 
 
 def calibrated_apart(pool: str) -> bool:
-    """Whether a pool has bring-up factors of its own (hardware measured as an engineering sample)."""
-    return pool in fitted()["pool"]
+    """Whether a pool has bring-up factors (hardware measured as an engineering sample, or announced as its heir)."""
+    return _bring_up(pool) is not None
+
+
+def _bring_up(pool: str) -> dict[str, float] | None:
+    """Fitted bring-up factors of a pool; announced hardware takes those of its predecessor (``[bring_up_of]``)."""
+    return fitted()["pool"].get(premises()["bring_up_of"].get(pool, pool))
 
 
 def software(framework: str) -> Software:

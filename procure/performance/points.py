@@ -75,7 +75,8 @@ def decode_points(
         curves: a user's table (:meth:`procure.performance.measured.Curves.read`).
 
     Source order: packaged measured curve, user's table, physics (:mod:`procure.performance.anchor`). With LPX
-    points are a ``vendor claim``.
+    points are a ``vendor claim``, on hardware that is only announced a ``projection``. The pool's
+    ``throughput_factor`` (power mode) multiplies throughput and streams.
 
     Returns:
         zero or more rows per element, best throughput first. ``element`` is the position in the arrays,
@@ -101,6 +102,10 @@ def decode_points(
     table["source_date"] = premises()["lpx"]["date"] if lpx else vintage_date(vintage)
     if lpx is None:
         table = _with_curves(table, deployment, unique, curves)
+    if pool.projection:
+        table.loc[table["evidence"] == "physics", "evidence"] = "projection"
+        table["source"] += f"; {pool.name} is a projection of {pool.projection}"
+    table = _slower(table, pool.throughput_factor)
     return _for_every_element(table, inverse.ravel())[list(COLUMNS)]
 
 
@@ -113,6 +118,19 @@ def _with_curves(table: pd.DataFrame, deployment: Deployment, asked: np.ndarray,
     if users is table:
         return measured
     return measured.where(measured["evidence"] == "measured", users)
+
+
+def _slower(table: pd.DataFrame, factor: float) -> pd.DataFrame:
+    """Points in a power mode: as fast for each user, with fewer streams. Nothing of it was measured."""
+    if factor == 1.0:
+        return table
+    freed = (1.0 - factor) * table["cache_bytes_per_gpu"]
+    return table.assign(
+        evidence=table["evidence"].replace("measured", "physics"),
+        source=table["source"] + f"; times {factor:g} for the power mode (premise)",
+        **{name: factor * table[name] for name in ("batch_per_replica", "streams_per_gpu", "tokens_per_s_per_gpu")},
+        free_hbm_bytes_per_gpu=table["free_hbm_bytes_per_gpu"] + freed,
+    )
 
 
 def _best_rates(deployment: Deployment, asked: np.ndarray) -> np.ndarray:
@@ -165,7 +183,7 @@ def prefill_gpu_seconds(
         prefix_tokens=np.asarray(prefix_tokens, dtype=float),
     )
     terms = prefill_terms(peak, physics(vintage, pool.name))
-    return np.sum(np.broadcast_arrays(*terms.values()), axis=0)
+    return np.sum(np.broadcast_arrays(*terms.values()), axis=0) / pool.throughput_factor
 
 
 def prefill_latency_s(

@@ -168,3 +168,63 @@ def test_an_attach_row_replaces_only_the_cells_it_fills(catalogue):
     changed = Catalogue.read(attach=[{"sku": "vr-nvl72", "attach_kw": 8.0, "attach_usd": float("nan")}])
     assert changed.sku("vr-nvl72").attach_kw == 8
     assert changed.sku("vr-nvl72").attach_usd == catalogue.sku("vr-nvl72").attach_usd
+
+
+def test_nvl144_counted_in_dies_is_the_rack_of_72_packages_and_stx_is_cmx(catalogue):
+    for name in ("VR NVL144", "vera_rubin_nvl144", "Rubin-NVL144"):
+        assert catalogue.sku(name).name == "vr-nvl72"
+    for name in ("STX", "CMX", "stx-rack"):
+        assert catalogue.sku(name).name == "cmx-rack"
+    for name in ("Rubin Ultra", "Ultra Rubin NVL144", "kyber"):
+        assert catalogue.sku(name).name == "rubin-ultra-nvl144"
+
+
+@pytest.mark.parametrize(
+    ("name", "meanings"),
+    [
+        ("NVL144", ("vr-nvl72", "rubin-ultra-nvl144", "vr-nvl144-cpx")),
+        ("nvl72", ("gb200-nvl72", "gb300-nvl72", "vr-nvl72")),
+        ("NVL576", ("rubin-ultra-nvl144", "several racks")),
+        ("Rubin", ("vr-nvl72", "rubin-ultra-nvl144")),
+        ("Blackwell", ("gb200-nvl72", "hgx-b300")),
+    ],
+)
+def test_an_ambiguous_name_is_refused_with_its_meanings(catalogue, name, meanings):
+    with pytest.raises(InputError, match="ambiguous") as error:
+        catalogue.sku(name)
+    assert all(meaning in str(error.value) for meaning in meanings)
+    row = {"sku": name, "attribute": "power_kw", "value": "100", "unit": "kW"}
+    with pytest.raises(InputError, match="ambiguous"):
+        Catalogue.read([row])
+
+
+def test_every_alias_means_hardware_that_has_rows(catalogue):
+    for row in csv.DictReader(packaged_path("data/hardware/aliases.csv").open(encoding="utf-8")):
+        assert row["sku"] in {sku for sku, _ in catalogue.facts} or not row["sku"]
+        assert row["alias"] not in catalogue.skus
+
+
+def test_rubin_ultra_is_a_dated_projection_whose_rack_adds_up_to_the_announced_one(catalogue):
+    ultra = catalogue.sku("rubin-ultra-nvl144")
+    assert ultra.projection
+    assert not catalogue.sku("vr-nvl72").projection
+    assert Quarter(ultra.available_from) >= Quarter("2027Q3")
+    assert 144 * ultra.hbm_bytes_per_s_per_gpu == pytest.approx(4.6e15, rel=0.01)
+    assert 144 * ultra.fp8_flops_per_gpu == pytest.approx(5e18, rel=0.01)
+    assert 2 * 144 * ultra.scale_up_bytes_per_s_per_gpu == pytest.approx(1.5e15, rel=0.01)
+
+
+def test_rubin_cpx_is_data_that_only_rows_of_a_case_make_a_sku(catalogue):
+    assert catalogue.fact("vr-nvl144-cpx", "cpx_memory_bytes_per_gpu").number == 128e9
+    assert "vr-nvl144-cpx" not in catalogue.skus
+    with pytest.raises(InputError, match="dropped from the roadmap"):
+        catalogue.sku("Rubin CPX")
+    text = {"quarter": "2028Q1"}
+    rows = [
+        {"sku": "vr-nvl144-cpx", "attribute": attribute, "value": text.get(fact.unit, fact.value), "unit": fact.unit}
+        for (sku, attribute), fact in catalogue.facts.items()
+        if sku == "rubin-ultra-nvl144"
+        and attribute not in ("power_kw", "gpus", "projection", "dram_kv_bytes", "cdu_usd")
+    ]
+    enabled = Catalogue.read(rows)
+    assert enabled.sku("Rubin CPX").power_kw == 380

@@ -70,6 +70,35 @@ def test_max_q_gives_less_per_gpu_and_more_per_mw(load):
     full, saving = lines.loc["vr-nvl72"], lines.loc["vr-nvl72-max-q"]
     assert saving["tokens_per_s_per_gpu"] == pytest.approx(factor * full["tokens_per_s_per_gpu"])
     assert saving["tokens_per_s_per_mw"] > full["tokens_per_s_per_mw"]
+    assert saving["streams_per_gpu"] == pytest.approx(factor * full["streams_per_gpu"])
+    assert "premise" in saving["source"]
+    assert (full["evidence"], saving["evidence"]) == ("measured", "physics")
+
+
+def test_max_p_is_full_power_and_other_racks_have_no_power_modes(load):
+    catalogue = Catalogue.read()
+    assert Pool.named("VR NVL72 Max-P", catalogue).sku == catalogue.sku("vr-nvl72")
+    with pytest.raises(InputError, match="power modes of VR NVL72"):
+        Pool.named("gb300-nvl72-max-q", catalogue)
+
+
+def test_a_case_runs_racks_at_max_q_by_two_hardware_rows(load):
+    rows = [
+        {"sku": "vr-nvl72", "attribute": "power_kw", "value": "187", "unit": "kW"},
+        {"sku": "vr-nvl72", "attribute": "throughput_factor", "value": "0.9", "unit": "fraction"},
+    ]
+    own = figure(["vr-nvl72"], load, vintage="base", speeds=(50.0,), catalogue=Catalogue.read(rows))
+    mode = figure(["vr-nvl72-max-q"], load, vintage="base", speeds=(50.0,))
+    assert own["tokens_per_s_per_mw"].iloc[0] == pytest.approx(mode["tokens_per_s_per_mw"].iloc[0])
+
+
+def test_announced_hardware_gives_projections_and_says_of_when(load):
+    lines = figure(["rubin-ultra", "vr-nvl72"], load, vintage="base", speeds=(50.0, 100.0)).set_index("pool")
+    ultra = lines.loc["rubin-ultra"]
+    assert set(ultra["evidence"]) == {"projection"}
+    assert ultra["source"].str.contains("rubin-ultra-nvl144 is a projection of 2026-07").all()
+    assert np.all(ultra["tokens_per_s_per_gpu"].to_numpy() > lines.loc["vr-nvl72", "tokens_per_s_per_gpu"].to_numpy())
+    assert np.all(ultra["low"].to_numpy() < 0.9)
 
 
 def test_hardware_that_cannot_be_meant_is_refused():
