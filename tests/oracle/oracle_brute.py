@@ -47,12 +47,15 @@ class BruteForce:
         self.rate = case.settings.discount_rate_per_year
         self.sites = sorted(self.service.site)
         self.fixed = [
-            (Batch(r.site, r.sku, int(r.count), Quarter(r.in_service).index - self.start, r.paid_usd_per_unit,
-                   self.support(r.sku, r.paid_usd_per_unit)), bool(r.retirable), 0.0)
+            (Batch(r.site, r.sku, int(r.count), Quarter(r.in_service).index - self.start,
+                   self.alone(r.sku, r.paid_usd_per_unit),
+                   self.support(r.sku, self.alone(r.sku, r.paid_usd_per_unit))), bool(r.retirable), 0.0)
             for r in case.tables["fleet"].itertuples()
         ] + [
-            (Batch(r.site, r.sku, int(r.count), Quarter(r.delivery).index - self.start, r.price_usd_per_unit,
-                   self.support(r.sku, r.price_usd_per_unit)), False, r.price_usd_per_unit * (1 - r.paid_share))
+            (Batch(r.site, r.sku, int(r.count), Quarter(r.delivery).index - self.start,
+                   self.alone(r.sku, r.price_usd_per_unit),
+                   self.support(r.sku, self.alone(r.sku, r.price_usd_per_unit))), False,
+             r.price_usd_per_unit * (1 - r.paid_share))
             for r in case.tables["orders"].itertuples()
         ]  # fmt: skip
         self._served: dict[Any, Any] = {}
@@ -62,6 +65,10 @@ class BruteForce:
 
     def sku(self, name: str) -> Any:
         return self.case.catalogue.sku(name)
+
+    def alone(self, sku: str, paid: float) -> float:
+        """What was paid for the unit itself: neither its network nor its installation can be sold with it."""
+        return max(paid - self.sku(sku).attach_usd - self.sku(sku).install_usd, 0.0)
 
     def support(self, sku: str, paid: float) -> float:
         return paid * self.sku(sku).support_per_year / 4
