@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from procure import demand as demand_of
-from procure.instance import retention, service
+from procure.instance import prefill, retention, service
+from procure.instance.demand_tables import demand_tables
 from procure.instance.instance import Instance
 from procure.instance.supply import skus_in_play, supply_tables
 
@@ -28,11 +29,12 @@ def build(case: Case) -> Instance:
     lengths = service.lengths_table(all_loads)
     tables = {
         **supply_tables(case),
+        **demand_tables(case, demand),
         "workloads": service.workloads_table(case, demand),
         "rates": rates,
         "lengths": lengths,
         "serve": service.serve_table(case, all_loads, pools, lpx),
-        "prefill": service.prefill_table(case, all_loads, pools, reads),
+        "prefill": prefill.prefill_table(case, all_loads, pools, reads),
         **store_tables,
         "idle_hbm": service.idle_hbm_table(all_loads, pools),
         "parked": retention.parked_table(lengths, rates),

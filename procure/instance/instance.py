@@ -48,7 +48,7 @@ SCHEMA: dict[str, dict[str, str]] = {
         "count": "units",
         "vintage_t": "quarter of delivery, negative for the past",
         "retirable": "1 where the plan may sell them",
-        "paid_usd": "USD per unit paid or to be paid in all",
+        "paid_usd": "USD paid or to be paid for the unit itself, without attach and installation",
         "due_usd": "USD per unit still to be paid, on delivery",
         "due_t": "quarter of that payment",
         "support_usd_per_quarter": "USD per unit and quarter",
@@ -92,9 +92,13 @@ SCHEMA: dict[str, dict[str, str]] = {
         "short_usd_per_request": "price of an unserved request in look-ahead quarters",
         "ttft_target_s": "seconds to the first token that are asked for; inf: none",
         "tps_target": "tokens/s of one user in the fastest phase that has tokens; 0: none",
+    },
+    "tasks": {
+        "t": "quarter",
+        "workload": "workload",
         "output_s": "seconds from the first token to the last at the speeds asked for",
-        "calls_per_task": "requests of one task that follow one another",
-        "tool_s": "seconds of tools and people between the requests of a task",
+        "calls": "requests of one task that follow one another: those of one of its subtasks",
+        "tool_s": "seconds of tools between the requests of one subtask",
     },
     "rates": {
         "t": "quarter",
@@ -174,6 +178,22 @@ SCHEMA: dict[str, dict[str, str]] = {
         "seconds": "its length",
         "return_share": "share of requests that return within it",
         "mean_released": "mean over the interval of the share of parked bytes that a return has taken back",
+    },
+    "dayparts": {
+        "daypart": "part of the day, 0 the busiest; no constraint uses parts yet",
+        "hours_per_day": "clock hours in it",
+        "clock_hours": "which, such as 9 10 11",
+    },
+    "daypart_rates": {
+        "daypart": "part of the day",
+        "workload": "workload",
+        "of_peak": "rate of its busiest hour over the workload's peak",
+        "mean_of_peak": "mean rate over the workload's peak",
+    },
+    "notes": {
+        "workload": "workload",
+        "topic": "context cap, card maximum, reused share or reuse clock",
+        "sentence": "what holds its lengths or reuse back",
     },
     "lpx_copies": {
         "card": "LLM",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from procure.instance.instance import table
-from procure.instance.service import Stores
+from procure.instance.prefill import Stores
 from procure.instance.supply import skus_in_play
 
 if TYPE_CHECKING:

@@ -112,7 +112,8 @@ def _prices(case: Case) -> pd.DataFrame:
 def _fixed(case: Case) -> pd.DataFrame:
     """Fleet and firm orders, alike units of one vintage as one group at their mean price.
 
-    The price of a firm order includes what it drags along and its installation.
+    What was paid includes what a unit drags along and its installation. Neither is sold or supported with the unit, so
+    residual values and support start from the rest, as they do for purchases.
     """
     start = case.quarters[0].index
     rows: list[tuple[Any, ...]] = []
@@ -132,9 +133,11 @@ def _fixed(case: Case) -> pd.DataFrame:
             count = sum(part[0] for part in parts)
             if count == 0:
                 continue
-            paid = sum(part[0] * part[1] for part in parts) / count
+            unit = case.catalogue.sku(sku)
+            beside = unit.attach_usd + unit.install_usd
+            paid = sum(part[0] * max(part[1] - beside, 0.0) for part in parts) / count
             due = sum(part[0] * part[1] * (1.0 - part[2]) for part in parts) / count
-            support = paid * case.catalogue.sku(sku).support_per_year / 4
+            support = paid * unit.support_per_year / 4
             vintage = Quarter(quarter).index - start
             retirable = int(all(part[3] for part in parts))
             rows.append(
