@@ -101,8 +101,25 @@ def test_units_of_one_vintage_are_one_group_at_their_mean_price():
     assert len(group) == 1
     row = group.iloc[0]
     assert (row["count"], row["vintage_t"], row["due_t"], row["retirable"]) == (4, 1, 1, 0)
-    assert row["paid_usd"] == pytest.approx((4e6 + 3 * 2e6) / 4)
+    assert row["paid_usd"] == pytest.approx((4e6 + 3 * 2e6) / 4 - 510_000 - 153_740)  # attach, installation
     assert row["due_usd"] == pytest.approx((0.5 * 4e6 + 3 * 2e6) / 4)
+
+
+def test_a_unit_bought_ordered_or_standing_is_worth_the_same():
+    """A GB300 rack of 2027Q2 at 3.99M x 1.10, with 0.51M of attach and 153,740 USD of installation beside it."""
+    price = 3.99e6 * 1.10
+    table = pd.DataFrame(
+        [("a", GB, 1, "2027Q2", price + 510_000 + 153_740, 0.2)],
+        columns=["site", "sku", "count", "delivery", "price_usd_per_unit", "paid_share"],
+    )
+    instance = build(tiny(tables={"orders": table, "fleet": fleet(("a", GB, 1, "2026Q4", 600_000.0))}))
+    old, firm = (rows(instance, "fixed", vintage_t=t).iloc[0] for t in (-1, 1))
+    bought = rows(instance, "prices", sku=GB, t=1).iloc[0]
+    assert firm["paid_usd"] == pytest.approx(bought["price_usd"])
+    assert firm["paid_usd"] == pytest.approx(price)
+    assert firm["support_usd_per_quarter"] == pytest.approx(bought["support_usd_per_quarter"])
+    assert firm["due_usd"] == pytest.approx(0.8 * (price + 663_740))
+    assert old["paid_usd"] == 0.0  # less was paid than such gear costs: nothing is left to sell
 
 
 def test_deferrable_work_is_sized_at_its_mean():

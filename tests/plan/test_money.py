@@ -114,12 +114,12 @@ def test_objective_cost_lines_and_cash_are_one_sum(make):
 
 
 def test_an_old_rack_that_is_sold_brings_its_residual_value_and_ends_its_costs():
-    """Bought 2025Q1 for 3 M USD, six years of life: eight of 24 quarters used when sold in the first quarter."""
+    """Bought 2025Q1 for 3 M USD beside 506,580 of attach and installation; eight of 24 quarters used when sold."""
     figures = {("gb200-nvl72", "life_years"): 6, ("gb200-nvl72", "haircut"): 0.8}
     case = tiny(
         peaks={"chat": [0.0, 0.0, 0.0]},
         figures=figures,
-        tables={"fleet": fleet(("a", "gb200-nvl72", 2, "2025Q1", 3e6))},
+        tables={"fleet": fleet(("a", "gb200-nvl72", 2, "2025Q1", 3e6 + 370_000 + 136_580))},
     )
     plan = procure.solve(case, gap=1e-6, threads=1)
     assert cash(plan, "sales", "gb200-nvl72") == pytest.approx({"2027Q1": -2 * 3e6 * (1 - 8 / 24) * 0.8})
