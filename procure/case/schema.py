@@ -217,7 +217,7 @@ FLEET = Table(
         _SKU,
         _COUNT,
         Column("in_service", "quarter", "Quarter in which these units went into service; before the first quarter."),
-        number("paid_usd_per_unit", "USD", "Price paid, attach included."),
+        number("paid_usd_per_unit", "USD", "Price paid, attach and installation included."),
         Column(
             "retirable",
             "flag",
