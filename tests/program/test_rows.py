@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hand_instance import CARD, SITE, W, edit, hand_tables, instance, lpx_points, rows, standing, store
+from hand_instance import CARD, SITE, W, edit, hand_tables, instance, lpx_points, rows, standing, store, workload
 from pyomo.repn import generate_standard_repn
 
 from procure.program import build
@@ -84,7 +84,7 @@ def planned_demand(tables: Any) -> None:
     """40 requests/s at a priority of 3 beside 120 at 1, in the planned quarter, at half their peak in the mean."""
     tables["rates"] = tables["rates"].iloc[:0]
     rows(tables, "rates", (0, W, 0, 120.0, 0.5), (0, "v", 0, 40.0, 0.5))
-    rows(tables, "workloads", ("v", CARD, 3.0, 0.9, 1.0, 2.0, 20.0, 10.0, 1.0, 0.0))
+    rows(tables, "workloads", workload("v", priority=3.0))
 
 
 POINTS = {"serve[p0,a]": 100 * 0.01, "serve[p1,a]": 50 * 0.02}
