@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import total_ordering
 
-_PATTERN = re.compile(r"(\d{4})Q([1-4])")
+_PATTERN = re.compile(r"([12][0-9]{3})Q([1-4])")
 
 HOURS_PER_QUARTER = 8_760 / 4
 """Hours in a quarter of a 365-day year."""
@@ -21,7 +21,7 @@ class Quarter:
         """Read ``YYYYQn``.
 
         Raises:
-            ValueError: the text is not a year, ``Q`` and a digit from 1 to 4.
+            ValueError: the text is not a year from 1000 to 2999, ``Q`` and a digit from 1 to 4.
         """
         if isinstance(text, Quarter):
             self.index: int = text.index

@@ -84,6 +84,8 @@ class Case:
             if file.is_file():
                 tables[name], wrong = read_table(file.read_bytes(), table)
                 faults += wrong
+            elif file.exists():
+                faults.append(Fault(file.name, 0, "", "", "A file; this is a folder."))
             elif table.required:
                 header = ",".join(column.name for column in table.columns if column.required)
                 faults.append(Fault(file.name, 0, "", "", f"This table is missing; its header is {header}."))
@@ -121,12 +123,18 @@ class Case:
     @classmethod
     def _checked(cls, given: dict[str, Any], tables: dict[str, Rows], folder: Path | None, faults: list[Fault]) -> Case:
         given_tables = {name: frame_of(TABLES[name], rows, rows.columns) for name, rows in tables.items()}
-        used = [f"{name}: no table. {TABLES[name].when_absent}" for name in TABLES if name not in tables]
+        used = [
+            f"{name}: no {'rows' if name in tables else 'table'}. {table.when_absent}"
+            for name, table in TABLES.items()
+            if table.when_absent and (name not in tables or not tables[name].rows)
+        ]
         for name in TABLES:
             tables.setdefault(name, Rows(f"{name}.csv"))
         catalogue, wrong = _catalogue(tables)
         faults = faults + wrong
         settings, settings_used, wrong = build(given, catalogue)
+        if any(fault.file == FILE for fault in faults):
+            wrong = []  # the file itself could not be read: what it lacks is not known
         faults += wrong + checks.may_buy(settings, catalogue)
         found, cards = checks.references(checks.Names(tables, catalogue, folder))
         faults += found + checks.duplicates(tables)

@@ -67,6 +67,8 @@ def references(names: Names) -> tuple[list[Fault], dict[str, Card]]:
                     faults += _card(names, rows.file, line, row, cards)
                     continue
                 known = names.known[column.reference]
+                if not known:
+                    continue  # that table could not be read or is empty, which is said of it
                 meant = resolve(str(value), known) if column.reference == "sku" else str(value)
                 if meant not in known:
                     expected = f"A known {column.reference.replace('_', ' ')}."

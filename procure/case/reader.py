@@ -15,6 +15,9 @@ from procure.quarter import Quarter
 Cell = float | int | bool | str | None
 
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?")
+MOST = {"number": 1e15, "integer": 1e9}
+"""Beyond these a number is a slip of the hand, and no solver can weigh it against the others."""
+
 _TRUE, _FALSE = {"true", "yes", "1"}, {"false", "no", "0"}
 
 
@@ -92,6 +95,8 @@ def type_rows(table: Table, header: list[str], body: list[tuple[int, list[str]]]
             row[name] = value
         out.rows.append(row)
         out.lines.append(line)
+    if table.required and not body and not faults:
+        faults.append(Fault(file, 0, "", "", f"At least one row is needed. {table.description}"))
     return out, faults
 
 
@@ -127,8 +132,9 @@ def _type_number(column: Column, cell: str) -> tuple[Cell, str]:
         return None, f"{column.minimum:g} or more{unit}."
     if column.above is not None and value <= column.above:
         return None, f"More than {column.above:g}{unit}."
-    if column.maximum is not None and value > column.maximum:
-        return None, f"{column.maximum:g} or less{unit}."
+    most = MOST[column.kind] if column.maximum is None else column.maximum
+    if abs(value) > most:
+        return None, f"{most:g} or less{unit}."
     return (int(value) if column.kind == "integer" else value), ""
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from typing import Any, Literal
 
@@ -22,7 +23,7 @@ class Settings(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
 
-    name: str = Field(min_length=1, description="Name of the case; names its folder of results.")
+    name: str = Field(min_length=1, max_length=100, description="Name of the case; names its folder of results.")
     description: str = Field(description="What the case is about.")
     first_quarter: str = Field(description="First planned quarter, such as 2027Q1.")
     planned_quarters: int = Field(ge=1, le=40, description="Quarters whose orders are recommended.")
@@ -64,7 +65,25 @@ class Settings(BaseModel):
     @field_validator("first_quarter")
     @classmethod
     def _quarter(cls, text: str) -> str:
-        return str(Quarter(text))
+        quarter = Quarter(text)
+        if not 2000 <= quarter.year <= 2100:
+            raise ValueError("a quarter between 2000Q1 and 2100Q4")
+        return str(quarter)
+
+    @field_validator("name")
+    @classmethod
+    def _folder_name(cls, text: str) -> str:
+        if text.strip(" .") == "" or not text.isprintable() or any(mark in text for mark in '/\\:*?"<>|'):
+            raise ValueError(r'a name that a folder can have, without / \ : * ? " < > |')
+        return text
+
+    @field_validator("may_buy")
+    @classmethod
+    def _each_once(cls, names: list[str]) -> list[str]:
+        twice = sorted({name for name in names if names.count(name) > 1})
+        if twice:
+            raise ValueError(f"each SKU once; {', '.join(twice)} comes twice")
+        return names
 
 
 def parse_toml(content: bytes) -> tuple[dict[str, Any], list[Fault]]:
@@ -88,6 +107,7 @@ def build(given: dict[str, Any], catalogue: Catalogue) -> tuple[Settings | None,
         else:
             faults.append(Fault(FILE, 0, key, _show(value), "A setting of a case.", nearest(key, known)))
     used: list[str] = []
+    faults += _percentile(given, catalogue)
     for key in known:
         if key in values:
             continue
@@ -107,6 +127,19 @@ def build(given: dict[str, Any], catalogue: Catalogue) -> tuple[Settings | None,
             faults.append(Fault(FILE, 0, key, _show(item.get("input")), f"{_say(item)} {described}".strip()))
         return None, used, faults
     return (None if faults else settings), used, faults
+
+
+def _percentile(given: dict[str, Any], catalogue: Catalogue) -> list[Fault]:
+    """Percentiles of speed are those for which the packaged data have a factor over the median."""
+    value = given.get("tps_percentile", 50)
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        return []  # said by its type
+    factors = [re.fullmatch(r"tps_p([0-9.]+)_over_median", name) for _, name in catalogue.premises]
+    known = sorted({50.0, *(float(found[1]) for found in factors if found)})
+    if value in known:
+        return []
+    shown = ", ".join(f"{percentile:g}" for percentile in known)
+    return [Fault(FILE, 0, "tps_percentile", _show(value), f"One of {shown}: of others no factor is known.")]
 
 
 def _say(item: Any) -> str:

@@ -28,14 +28,15 @@ class Timeline:
 
     @classmethod
     def of(cls, plan: Plan, *, end: bool = False) -> Timeline:
-        """The quarters that the plan serves; with ``end`` also the one after them, where residual values stand.
-
-        A quarter is look-ahead where all its money is.
+        """Every quarter of the plan, whether anything is asked in it or not; with ``end`` also the one after them,
+        where residual values stand.
         """
-        cash, served = plan.tables["cash"], set(plan.tables["sla"]["quarter"])
-        quarters = sorted(served | set(cash["quarter"]) if end else served)
-        planned = set(cash.loc[cash["span"] == "planned", "quarter"])
-        return cls(tuple(quarters), frozenset(set(quarters) - planned))
+        quarters = {*plan.summary["planned_quarters"], *plan.summary["lookahead_quarters"]}
+        later = quarters - set(plan.summary["planned_quarters"])
+        if end:
+            after = set(plan.tables["cash"]["quarter"]) - quarters
+            quarters, later = quarters | after, later | after
+        return cls(tuple(sorted(quarters)), frozenset(later))
 
     @property
     def last_column(self) -> int:

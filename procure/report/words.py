@@ -65,8 +65,7 @@ def short_share(plan: Plan) -> float:
 
 def planned_quarters(plan: Plan) -> list[str]:
     """Quarters whose orders are recommended."""
-    cash = plan.tables["cash"]
-    return sorted(set(cash.loc[cash["span"] == "planned", "quarter"]))
+    return list(plan.summary["planned_quarters"])
 
 
 def status_sentence(plan: Plan) -> str:
