@@ -32,7 +32,9 @@ def check_case(case: Case, instance: Instance | None = None) -> pd.DataFrame:
 
         instance = build(case)
     supply = Supply(case, instance)
-    rows = [*_arrivals(supply), *_room(supply), *_servable(supply), *_carried(supply), *_power(supply)]
+    rows = [
+        *_arrivals(supply), *_room(supply), *_servable(supply), *_carried(supply), *_power(supply), *_held_back(supply),
+    ]  # fmt: skip
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
 
@@ -278,3 +280,11 @@ def _power(supply: Supply) -> list[tuple[object, ...]]:
         text += f", {most / 1e3:.1f} MW with every expansion that can be ready." if most > limit else "."
         rows.append((name, supply.quarters[t], "all sites", value, most, "kW", value <= most + 1e-6, text))
     return rows
+
+
+def _held_back(supply: Supply) -> list[tuple[object, ...]]:
+    """Lengths and growth that a cap stops, and what else the demand has to say: for information, all hold."""
+    name = "Lengths and reuse that a limit holds back"
+    return [
+        (name, "", row.workload, 0, np.nan, row.topic, True, row.sentence) for row in supply.table("notes").itertuples()
+    ]

@@ -45,13 +45,14 @@ def reuse_path(
     Returns:
         p, and the factor on R at every age: both of the shape of ``factor``.
     """
+    factor = np.where(np.abs(factor - 1.0) < 1e-12, 1.0, factor)  # no growth changes nothing, to the last digit
     p = np.broadcast_to(reused_share[:, None], factor.shape)
     scale = np.ones_like(factor)
     if route in ("first_prompt", "turns"):
-        p = 1 - (1 - p) / factor
+        p = np.where(factor == 1.0, p, 1 - (1 - p) / factor)
     if route == "turns":
         r = returned[:, None]
         added = np.maximum(1 - reused_share[:, None], 1e-9)
         turns = np.maximum(1 / (1 - r) + 2 * (factor - 1) / added, 1.0)
-        scale = np.where(r > 0, (1 - 1 / turns) / np.where(r > 0, r, 1.0), 1.0)
+        scale = np.where((r > 0) & (factor != 1.0), (1 - 1 / turns) / np.where(r > 0, r, 1.0), 1.0)
     return np.maximum(np.where(reused_share[:, None] > 0, p, 0.0), prefix_share), scale

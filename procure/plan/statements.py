@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+from procure.demand.tasks import task_s
 from procure.plan.money import costs_table
 
 if TYPE_CHECKING:
@@ -77,6 +78,7 @@ def sla(plan: Plan, instance: Instance) -> Iterable[str]:
     for r in instance["rates"].itertuples():
         asked[names[r.t], r.workload] += r.requests_per_s
     targets = {r.workload: r for r in instance["workloads"].itertuples()}
+    tasks = {(r.t, r.workload): r for r in instance["tasks"].itertuples()}
     stated = {(r.quarter, r.workload): r for r in plan.tables["sla"].itertuples()}
     for key, rate in asked.items():
         label = " ".join(key)
@@ -87,7 +89,7 @@ def sla(plan: Plan, instance: Instance) -> Iterable[str]:
             continue
         row, target = stated[key], targets[key[1]]
         total, in_time, first = served[key]
-        calls = target.calls_per_task
+        task = tasks[position[key[0]], key[1]]
         some = total > 0
         if not 0.0 <= row.short_share <= 1.0:
             yield f"{label}: a share of {row.short_share:g} short"
@@ -100,7 +102,7 @@ def sla(plan: Plan, instance: Instance) -> Iterable[str]:
                 "ttft_target_s": target.ttft_target_s,
                 "tps_target": target.tps_target,
                 "ttft_share": in_time / total if some else math.nan,
-                "task_s": calls * (first / total + target.output_s) + target.tool_s if some else math.nan,
+                "task_s": float(task_s(task.calls, first / total, task.output_s, task.tool_s)) if some else math.nan,
             },
         )
 

@@ -126,6 +126,7 @@ class Index:
         self.rate = lookup(rates, ["t", "workload", "bucket"], "requests_per_s")
         self.mean_per_peak = lookup(rates, ["t", "workload", "bucket"], "mean_per_peak")
         self.workload: dict[str, Any] = {row.workload: row for row in instance["workloads"].itertuples()}
+        self.task: dict[tuple[int, str], Any] = {(r.t, r.workload): r for r in instance["tasks"].itertuples()}
         self.buckets = [key for key, rate in self.rate.items() if rate > 0]
         self.loads = sorted({(t, w) for t, w, _ in self.buckets})
         self.load_rate: dict[tuple[int, str], float] = defaultdict(float)

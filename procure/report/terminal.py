@@ -39,6 +39,8 @@ def print_plan(plan: Plan, console: Console) -> None:
     for span, label in (("planned", "short"), ("lookahead", "later")):
         for sentence in words.causes(plan, span):
             console.print(f"[bold]{label}[/bold]  {escape(sentence)}", highlight=False)
+    for sentence in plan.summary.get("demand_notes", []):
+        console.print(f"[bold]note[/bold]   {escape(sentence)}", highlight=False)
     for check in plan.tables["checks"].itertuples():
         if not words.holds(check.holds):
             console.print(f"[bold red]fails[/bold red]  {escape(f'{check.check}: {check.detail}')}", highlight=False)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from procure.demand.tasks import task_s
 from procure.instance import Instance
 from procure.plan.limits import limits_table
 from procure.plan.money import cash_table, costs_table
@@ -223,12 +224,11 @@ def _sla(m: Any, index: Index, value: Values, names: dict[int, str], prefill: pd
         short = short if short > 1e-7 else 0.0
         served, in_time, first = seen[t, w]
         target = index.workload[w]
-        task_s = (
-            target.calls_per_task * (first / served + target.output_s) + target.tool_s if served > 0 else float("nan")
-        )
+        task = index.task[t, w]
+        seconds = float(task_s(task.calls, first / served, task.output_s, task.tool_s)) if served > 0 else math.nan
         rows.append(
             (names[t], w, index.load_rate[t, w], 1.0 - short, short, "", target.ttft_target_s,
-             in_time / served if served > 0 else float("nan"), target.tps_target, task_s)
+             in_time / served if served > 0 else math.nan, target.tps_target, seconds)
         )  # fmt: skip
     return frame("sla", rows)
 

@@ -220,6 +220,7 @@ def _summary(
             **{name: version(name) for name in ("highspy", "pyomo", "pandas", "numpy")},
         },
         "input_hash": case.input_hash,
+        "demand_notes": instance["notes"]["sentence"].tolist(),
         "defaults_used": list(case.defaults_used),
     }
     if wrote_mps:
