@@ -9,13 +9,13 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-LEAST_WIDTH = 132
+LEAST_WIDTH = 168
 
 
 def _console() -> Console:
-    """Wide enough for the tables even where stdout is no terminal."""
+    """As wide as the terminal; wide enough for every table where stdout is none."""
     console = Console()
-    return console if console.width >= LEAST_WIDTH else Console(width=LEAST_WIDTH)
+    return console if console.is_terminal or console.width >= LEAST_WIDTH else Console(width=LEAST_WIDTH)
 
 
 def show_json(value: Any) -> None:
@@ -52,6 +52,7 @@ def show_figure(lines: Any, load: Any, vintage: str) -> None:
         "k tok/s/MW",
         "low-high",
         "USD/M tok",
+        "TTFT s",
         "streams/GPU",
         "layout",
         "binding",
@@ -67,6 +68,7 @@ def show_figure(lines: Any, load: Any, vintage: str) -> None:
             f"{rate:,.0f}",
             f"{rate * row.low:,.0f}-{rate * row.high:,.0f}",
             f"{row.usd_per_million_output_tokens:.2f}",
+            f"{row.ttft_s:.2f}",
             f"{row.streams_per_gpu:.2f}",
             row.parallelism,
             row.binding,

@@ -8,7 +8,18 @@ from typing import Annotated, Any
 import typer
 
 PANEL = "Prepare"
-HARDWARE_COLUMNS = ("sku", "attribute", "value", "unit", "low", "high", "kind", "source", "source_date", "note")
+HARDWARE_COLUMNS: tuple[str, ...] = (
+    "sku",
+    "attribute",
+    "value",
+    "unit",
+    "low",
+    "high",
+    "kind",
+    "source",
+    "source_date",
+    "note",
+)
 DEFAULT_POOLS = "gb200-nvl72,gb300-nvl72,vr-nvl72,vr-nvl72+lpx"
 
 
@@ -19,7 +30,9 @@ def register(app: typer.Typer) -> None:
 
 def perf(
     card: Annotated[str | None, typer.Argument(help="LLM by name, or the path of a card or config.json.")] = None,
-    pools: str = typer.Option(DEFAULT_POOLS, help="Hardware, separated by commas; `+lpx` pairs, `-max-q` saves power."),
+    pools: str = typer.Option(
+        DEFAULT_POOLS, help="Hardware, separated by commas; `+lpx` pairs, `-max-q` saves power (`-max-p`: full power)."
+    ),
     isl: str = typer.Option("8k", help="Prompt tokens: k is 1,000, Ki 1,024."),
     osl: str = typer.Option("1k", help="Answer tokens."),
     reuse: float = typer.Option(0.0, min=0.0, max=1.0, help="Share of the prompt whose cache is there already."),
@@ -44,6 +57,7 @@ def perf(
 
     For example: procure perf deepseek-r1 --pools gb200-nvl72,vr-nvl72,vr-nvl72+lpx --isl 8k --osl 1k --plot perf.png
     """
+    _check_plot(plot)
     if fit is not None:
         _fit(fit, out, as_json)
     elif validate is not None:
@@ -104,17 +118,24 @@ def _figure(
     from procure.sizing.quantities import parse_tokens
 
     if card is None:
-        raise InputError([Fault("", 0, "CARD", "", "Name an LLM, or use --fit or --validate.")])
-    names = [name.strip() for name in pools.split(",") if name.strip()]
-    load = Load(Card.load(card), weights, kv_format, _one(parse_tokens(isl)), _one(parse_tokens(osl)), reuse)
+        raise InputError([Fault("CARD", 0, "", "", "Name an LLM, or use --fit or --validate.")])
+    names = list(dict.fromkeys(name.strip() for name in pools.split(",") if name.strip()))
+    if not names:
+        raise InputError([Fault("--pools", 0, "", pools, "Name hardware, such as vr-nvl72,gb300-nvl72.")])
+    lengths = _one("--isl", parse_tokens(isl, "--isl")), _one("--osl", parse_tokens(osl, "--osl"))
+    load = Load(Card.load(card), weights, kv_format, *lengths, reuse)
+    for note in load.card.notes:
+        typer.echo(f"Note: {load.card.name}: {note}.", err=True)
     longest = load.input_tokens + load.output_tokens
     if longest > load.card.max_context_tokens:
         expected = f"Prompt and answer within the card's {load.card.max_context_tokens:,} tokens."
-        raise InputError([Fault("", 0, "--isl", f"{longest:,.0f}", expected)])
+        raise InputError([Fault("--isl, --osl", 0, "", f"{longest:,.0f}", expected)])
     speeds = _speeds(tps) if tps else SPEEDS
-    own = Curves.read(table) if table else None
     catalogue = _catalogue(hardware)
+    own = Curves.read(table, catalogue, [load.card.name]) if table else None
     lines = figure(names, load, vintage=vintage, speeds=speeds, curves=own, catalogue=catalogue)
+    missed = _not_reached(names, speeds, lines)
+    _notes(names, load, own, catalogue, missed)
     dots = measured_points(names, load, own, catalogue)
     found = claims(load, vintage, catalogue)
     if plot is not None:
@@ -127,7 +148,8 @@ def _figure(
             "isl": load.input_tokens,
             "osl": load.output_tokens,
             "vintage": vintage,
-            "points": lines.to_dict("records"),
+            "points": _points(lines),
+            "not_reached": missed,
             "measured": dots,
             "claims": [vars(claim) for claim in found],
         }
@@ -144,23 +166,52 @@ def _figure(
         typer.echo(f"Wrote {plot}.")
 
 
-def _catalogue(hardware: Path | None) -> Any:
-    from procure.catalogue import Catalogue
+def _points(lines: Any) -> list[dict[str, Any]]:
+    """Rows of the figure; ``low`` and ``high`` are tokens/s per GPU like the base, their factors stand beside them."""
+    table = lines.rename(columns={"low": "low_factor", "high": "high_factor"})
+    for end in ("low", "high"):
+        table[end] = table["tokens_per_s_per_gpu"] * table[f"{end}_factor"]
+        table[f"tokens_per_s_per_mw_{end}"] = table["tokens_per_s_per_mw"] * table[f"{end}_factor"]
+    found: list[dict[str, Any]] = table.to_dict("records")
+    return found
+
+
+def _not_reached(names: list[str], speeds: tuple[float, ...], lines: Any) -> list[dict[str, Any]]:
+    """Pools and speeds that were asked for and that no layout serves."""
+    reached = set(zip(lines["pool"], lines["tps_user"], strict=True))
+    return [{"pool": name, "tps_user": speed} for name in names for speed in speeds if (name, speed) not in reached]
+
+
+def _notes(names: list[str], load: Any, own: Any, catalogue: Any, missed: list[dict[str, Any]]) -> None:
+    """On stderr: speeds that are not reached, and a table of the user's that no pool reads."""
+    from procure.performance.figure import Pool
+
+    for name in names:
+        speeds = [f"{each['tps_user']:g}" for each in missed if each["pool"] == name]
+        if speeds:
+            typer.echo(f"Note: {name} does not reach {', '.join(speeds)} TPS/User at these lengths.", err=True)
+    if own is None:
+        return
+    skus = [Pool.named(name, catalogue).sku for name in names]
+    if all(own.of(sku.name, load.card.name, load.precision(sku), "").empty for sku in skus):
+        wanted = " or ".join(dict.fromkeys(f"{sku.name} in {load.precision(sku)}" for sku in skus))
+        typer.echo(f"Note: no row of {own.file} is for {load.card.name} on {wanted}; see --weights.", err=True)
+
+
+def _check_plot(plot: Path | None) -> None:
     from procure.errors import Fault, InputError
 
-    if hardware is None:
-        return Catalogue.read()
-    import pandas as pd
+    if plot is not None and plot.suffix not in (".png", ".svg", ".pdf"):
+        raise InputError([Fault("--plot", 0, "", str(plot), "Name a .png, .svg or .pdf file.")])
+    if plot is not None and not plot.resolve().parent.is_dir():
+        raise InputError([Fault("--plot", 0, "", str(plot), "Name a file in a folder that exists.")])
 
-    try:
-        rows = pd.read_csv(hardware, dtype=str, keep_default_na=False)
-    except OSError as error:
-        raise InputError([Fault(str(hardware), 0, "", "", f"The file cannot be read: {error.strerror}.")]) from error
-    missing = [name for name in HARDWARE_COLUMNS if name not in rows]
-    if missing:
-        expected = f"Needs the columns {', '.join(HARDWARE_COLUMNS)}."
-        raise InputError([Fault(hardware.name, 1, name, "", expected) for name in missing])
-    return Catalogue.read(rows)
+
+def _catalogue(hardware: Path | None) -> Any:
+    from procure.catalogue import Catalogue
+    from procure.performance.files import read_csv
+
+    return Catalogue.read() if hardware is None else Catalogue.read(read_csv(hardware, HARDWARE_COLUMNS))
 
 
 def _explanations(
@@ -182,8 +233,13 @@ def _explanations(
     return found
 
 
-def _one(lengths: Any) -> float:
-    return float(next(iter(lengths)))
+def _one(option: str, lengths: list[int]) -> float:
+    from procure.errors import Fault, InputError
+
+    if len(lengths) != 1 or lengths[0] < 1:
+        text = ", ".join(f"{length:,}" for length in lengths)
+        raise InputError([Fault(option, 0, "", text, "One length of at least 1 token.")])
+    return float(lengths[0])
 
 
 def _speeds(text: str) -> tuple[float, ...]:
@@ -195,8 +251,8 @@ def _speeds(text: str) -> tuple[float, ...]:
             value = float(part)
         except ValueError:
             value = 0.0
-        if not value > 0:
-            faults.append(Fault("", 0, "--tps", part, "Numbers above 0, separated by commas."))
+        if not 0 < value < float("inf"):
+            faults.append(Fault("--tps", 0, "", part, "Numbers above 0, separated by commas."))
         found.append(value)
     if faults:
         raise InputError(faults)

@@ -21,11 +21,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
+from procure.errors import Fault, InputError
 from procure.performance.decode import Deployment
 from procure.performance.frontier import LENGTH_DRAWN
 from procure.performance.measured import Curves
 from procure.performance.physics import physics
 from procure.performance.prefill import prefill_at_peak, prefill_terms
+
+LEAST_DECODE = 0.1
+"""Share of the GPUs' time that a user's point over all GPUs must leave for decode."""
 
 CONTEXT_MATCH = 0.12
 """Wide enough for a curve to answer for its nominal lengths, which are 11% above the drawn ones."""
@@ -68,7 +72,7 @@ def anchored(
     closest = gaps.argmin(axis=0)
     for position, curve in enumerate(curves):
         mine = closest == position
-        reading = _read(deployment, curve, asked, rates, known.vintage)
+        reading = _read(deployment, curve, asked, rates, known)
         element = table["element"].to_numpy()
         hit = mine[element] & np.isfinite(reading.factor[element])
         _scale(table, hit, reading.factor[element])
@@ -104,15 +108,18 @@ def _context(curve: pd.DataFrame) -> float:
     return float(LENGTH_DRAWN * (first["isl"] + first["osl"] / 2))
 
 
-def _read(deployment: Deployment, curve: pd.DataFrame, asked: np.ndarray, rates: Rates, vintage: str) -> _Reading:
-    """The ratio is taken at the software of the curve (``vintage``, or the deployment's own for a user's table)."""
+def _read(deployment: Deployment, curve: pd.DataFrame, asked: np.ndarray, rates: Rates, known: Curves) -> _Reading:
+    """The ratio is taken at the software of the curve (its vintage, or the deployment's own for a user's table)."""
     speeds = curve["tps_user"].to_numpy(dtype=float)
     inside = np.clip(asked[2], speeds[0], speeds[-1])
     distinct, back = np.unique(inside, return_inverse=True)
     measured = np.exp(np.interp(distinct, speeds, np.log(curve["tokens_per_s_per_gpu"].to_numpy(dtype=float))))
     own = _context(curve)
-    then = replace(deployment, vintage=vintage or deployment.vintage)
-    exact = _decode_rate(then, curve, measured) / rates(then, _lengths(own, distinct))
+    then = replace(deployment, vintage=known.vintage or deployment.vintage)
+    decode_rate = _decode_rate(then, curve, measured)
+    if known.file:
+        _check_prefill(known.file, curve, decode_rate, distinct, measured)
+    exact = decode_rate / rates(then, _lengths(own, distinct))
     falling = np.minimum.accumulate(np.where(np.isfinite(exact), exact, np.inf))
     gap = asked[0] / own - 1.0
     near = np.abs(gap) <= CONTEXT_MATCH
@@ -125,6 +132,21 @@ def _read(deployment: Deployment, curve: pd.DataFrame, asked: np.ndarray, rates:
     on_curve = near & (asked[2] >= speeds[0]) & (asked[2] <= speeds[-1]) & (then.vintage == deployment.vintage)
     nearest = np.searchsorted(speeds, inside, side="right") - 1
     return _Reading(factor, on_curve, nearest)
+
+
+def _check_prefill(
+    file: str, curve: pd.DataFrame, decode_rate: np.ndarray, tps_user: np.ndarray, measured: np.ndarray
+) -> None:
+    """Refuse a user's points over all GPUs that leave decode less than :data:`LEAST_DECODE` of the GPUs' time."""
+    wrong = ~(measured / decode_rate >= LEAST_DECODE)
+    if wrong.any():
+        speed, rate = tps_user[wrong][0], measured[wrong][0]
+        row = curve.index[np.abs(curve["tps_user"].to_numpy(dtype=float) - speed).argmin()]
+        expected = (
+            f"{rate:,.0f} tokens/s over all GPUs at {speed:g} TPS/User leave decode under {LEAST_DECODE:.0%} of "
+            "the GPUs' time by this program's prefill. State tokens/s over decode GPUs alone, with all_gpus 0."
+        )
+        raise InputError([Fault(file, int(row) + 2, "tokens_per_s_per_gpu", f"{rate:g}", expected)])
 
 
 def _lengths(context: float, tps_user: np.ndarray) -> np.ndarray:

@@ -3,9 +3,8 @@
     tokens/s over all GPUs = 1 / (1 / decode tokens/s per GPU + prefill GPU-seconds per request / output tokens)
     kW per token/s = GPU kW / tokens/s per GPU + LPX rack-seconds per token x LPX rack kW
 
-Power is maximum power with what a unit drags along outside itself, times the PUE. Cost is straight-line over life
-at full
-use: price, attach, installation, support, electricity.
+Power is maximum power with what a unit drags along outside itself, times the PUE. Cost is straight-line over life at
+full use: price, attach, installation, support, electricity.
 """
 
 from __future__ import annotations
@@ -20,7 +19,12 @@ from procure.catalogue import Catalogue, Sku
 from procure.errors import Fault, InputError
 from procure.performance.frontier import over_all_gpus
 from procure.performance.measured import Curves
-from procure.performance.points import decode_points, prefill_gpu_seconds
+from procure.performance.points import (
+    decode_points,
+    prefill_gpu_seconds,
+    prefill_gpus_per_replica,
+    prefill_latency_s,
+)
 from procure.sizing import Card
 
 HOURS_PER_YEAR = 8_760.0
@@ -172,6 +176,8 @@ def curve(
             "tokens_per_s_per_gpu": rate,
             "tokens_per_s_per_mw": 1000.0 / kw,
             "decode_tokens_per_s_per_gpu": decode,
+            "prefill_tokens_per_s_per_gpu": (load.input_tokens - kept) / prefill_s,
+            "ttft_s": first_token_s(pool.sku, load, vintage),
             "usd_per_million_output_tokens": usd_per_s * 1e6,
             "streams_per_gpu": points["streams_per_gpu"].to_numpy(),
             "gpus_per_replica": points["gpus_per_replica"].to_numpy(dtype=int),
@@ -185,6 +191,25 @@ def curve(
             "high": points["high"].to_numpy(),
         }
     )
+
+
+def first_token_s(sku: Sku, load: Load, vintage: str) -> float:
+    """Seconds to the first token: wait and prefill on one replica, then its cache handed to decode over the NICs.
+
+    A reused prefix is taken to lie in HBM: loading it from a store comes on top.
+    """
+    precision, kept = load.precision(sku), load.reused_share * load.input_tokens
+    prefill = prefill_latency_s(
+        sku,
+        load.card,
+        weight_precision=precision,
+        kv_format=load.kv_format,
+        new_tokens=np.array([load.input_tokens - kept]),
+        prefix_tokens=np.array([kept]),
+        vintage=vintage,
+    )[0]
+    links = sku.scale_out_bytes_per_s_per_gpu * prefill_gpus_per_replica(sku, load.card, precision)
+    return float(prefill + np.asarray(load.card.transferred_bytes(load.input_tokens, load.kv_format)) / links)
 
 
 def unit_kw(sku: Sku, pue: float) -> float:

@@ -3,7 +3,7 @@
 A table has one row per point of a curve: ``sku, card, weight_precision, isl, osl, tps_user, tokens_per_s_per_gpu,
 all_gpus, low, high, date, source, techniques``. ``tokens_per_s_per_gpu`` counts output tokens, over decode and
 prefill GPUs where ``all_gpus`` is 1 and over decode GPUs alone where it is 0; ``low`` and ``high`` are factors
-(empty: the band of the physics).
+(empty: the band of the physics). Throughput may not rise with TPS/User along a curve.
 
 How a curve is used is in :mod:`procure.performance.anchor`. Packaged curves hold for software vintage ``base``, whose
 date they share; a user's table holds for every vintage.
@@ -11,14 +11,20 @@ date they share; a user's table holds for every vintage.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import pairwise
 from pathlib import Path
 
 import pandas as pd
 
+from procure.catalogue import Catalogue
 from procure.catalogue.paths import packaged_path
 from procure.errors import Fault, InputError, nearest
+from procure.performance.files import read_csv
+from procure.sizing import card_names
+from procure.sizing.formats import weight_encodings
 
 COLUMNS = (
     "sku",
@@ -35,6 +41,9 @@ COLUMNS = (
     "source",
     "techniques",
 )
+CURVE = ("sku", "card", "weight_precision", "isl", "osl", "all_gpus")
+"""Columns that rows of one curve share."""
+
 _POSITIVE = ("isl", "osl", "tps_user", "tokens_per_s_per_gpu")
 _OPTIONAL = ("low", "high")
 
@@ -47,20 +56,32 @@ class Curves:
         table: the rows, numbers as numbers.
         evidence: ``measured`` or ``user``.
         vintage: the software vintage that they hold for, or "" for every one.
+        file: where the rows were read, for messages.
     """
 
     table: pd.DataFrame
     evidence: str
     vintage: str
+    file: str = ""
 
     @classmethod
-    def read(cls, path: str | Path) -> Curves:
+    def read(cls, path: str | Path, catalogue: Catalogue | None = None, cards: Iterable[str] = ()) -> Curves:
         """A user's table.
 
+        Args:
+            path: a CSV file.
+            catalogue: hardware that rows may name; the packaged one by default.
+            cards: names of cards that are not packaged.
+
         Raises:
-            InputError: columns are missing or values are wrong; all faults at once.
+            InputError: columns are missing, values are wrong, hardware or cards are not known, or throughput rises
+                with TPS/User; all faults at once.
         """
-        return cls(_read(Path(path)), "user", "")
+        table = _read(Path(path))
+        faults = _named(Path(path).name, table, catalogue or Catalogue.read(), cards)
+        if faults:
+            raise InputError(faults)
+        return cls(table, "user", "", Path(path).name)
 
     def of(self, sku: str, card: str, weight_precision: str, vintage: str) -> pd.DataFrame:
         """Rows for a pool, card and precision at a vintage, in order of TPS/User."""
@@ -78,14 +99,7 @@ def packaged_curves() -> Curves:
 
 
 def _read(path: Path) -> pd.DataFrame:
-    try:
-        raw = pd.read_csv(path, dtype=str, keep_default_na=False)
-    except OSError as error:
-        raise InputError([Fault(str(path), 0, "", "", f"The file cannot be read: {error.strerror}.")]) from error
-    missing = [column for column in COLUMNS if column not in raw]
-    if missing:
-        expected = f"Needs the columns {', '.join(COLUMNS)}."
-        raise InputError([Fault(path.name, 1, name, "", expected, nearest(name, raw.columns)) for name in missing])
+    raw = read_csv(path, COLUMNS)
     table, faults = raw[list(COLUMNS)].copy(), []
     for column in (*_POSITIVE, "all_gpus", *_OPTIONAL):
         table[column] = pd.to_numeric(raw[column].replace("", None), errors="coerce")
@@ -97,6 +111,45 @@ def _read(path: Path) -> pd.DataFrame:
             wrong, expected = ~table[column].isin([0, 1]), "1 over decode and prefill GPUs, 0 over decode GPUs."
         for row in raw.index[wrong]:
             faults.append(Fault(path.name, int(row) + 2, column, str(raw.at[row, column]), expected))
+    if not faults:
+        faults = _rising(path.name, table)
     if faults:
         raise InputError(faults)
     return table
+
+
+def _rising(file: str, table: pd.DataFrame) -> list[Fault]:
+    """Points of a curve that are stated twice, or that give more throughput than a slower one."""
+    faults = []
+    for _, curve in table.groupby(list(CURVE)):
+        curve = curve.sort_values("tps_user")
+        for slower, faster in pairwise(curve.index):
+            if curve.at[slower, "tps_user"] == curve.at[faster, "tps_user"]:
+                expected = f"One row for each speed of a curve, see row {slower + 2}."
+                faults.append(Fault(file, int(faster) + 2, "tps_user", f"{curve.at[faster, 'tps_user']:g}", expected))
+            elif curve.at[faster, "tokens_per_s_per_gpu"] > curve.at[slower, "tokens_per_s_per_gpu"]:
+                text = f"{curve.at[faster, 'tokens_per_s_per_gpu']:g}"
+                expected = f"No more than at the lower TPS/User of row {slower + 2}: keep the best points of a sweep."
+                faults.append(Fault(file, int(faster) + 2, "tokens_per_s_per_gpu", text, expected))
+    return faults
+
+
+def _named(file: str, table: pd.DataFrame, catalogue: Catalogue, cards: Iterable[str]) -> list[Fault]:
+    """Put the SKU's own name for an alias; SKUs, cards and precisions that are not known are faults."""
+    faults: list[Fault] = []
+    known_cards = {*card_names(), *cards}
+    for row in table.index:
+        name, card, precision = (str(table.at[row, column]) for column in ("sku", "card", "weight_precision"))
+        try:
+            table.at[row, "sku"] = catalogue.sku(name).name
+        except InputError as error:
+            faults += [replace(fault, file=file, row=int(row) + 2) for fault in error.faults]
+        try:
+            weight_encodings(precision)
+        except InputError as error:
+            column = "weight_precision"
+            faults += [replace(fault, file=file, row=int(row) + 2, column=column) for fault in error.faults]
+        if card not in known_cards:
+            expected = "A packaged card, or the name of the one that is asked about."
+            faults.append(Fault(file, int(row) + 2, "card", card, expected, nearest(card, known_cards)))
+    return faults

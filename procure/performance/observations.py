@@ -17,6 +17,7 @@ import pandas as pd
 
 from procure.catalogue import Catalogue
 from procure.errors import Fault, InputError, nearest
+from procure.performance.files import read_csv
 from procure.sizing import Card
 
 if TYPE_CHECKING:
@@ -48,17 +49,10 @@ def read_points(path: str | Path) -> pd.DataFrame:
     """A points file, with numbers as numbers.
 
     Raises:
-        InputError: columns are missing, a number cannot be read, a phase is unknown; all faults at once.
+        InputError: the file is empty, columns are missing, a number cannot be read, a phase is unknown; all at once.
     """
     name = Path(path).name
-    try:
-        raw = pd.read_csv(path, dtype=str, keep_default_na=False)
-    except OSError as error:
-        raise InputError([Fault(str(path), 0, "", "", f"The file cannot be read: {error.strerror}.")]) from error
-    missing = [column for column in COLUMNS if column not in raw]
-    if missing:
-        expected = f"Needs the columns {', '.join(COLUMNS)}."
-        raise InputError([Fault(name, 1, column, "", expected, nearest(column, raw.columns)) for column in missing])
+    raw = read_csv(path, COLUMNS)
     faults = []
     table = raw[list(COLUMNS)].copy()
     for column in _NUMBERS:

@@ -68,6 +68,7 @@ def plot_compare(rows: Sequence[dict[str, Any]], dsa_card: Card, file: Path) -> 
 
     points = dsa_points(dsa_card)
     lengths = np.linspace(1, 12_288, 600)
+    middle = points.entry_bytes * lengths[-1] / 2e6
     top = points.entry_bytes * np.minimum(lengths, points.top_k)
     axis.plot(lengths, points.entry_bytes * lengths / 1e6, color="#d95f02", label="plain MLA")
     axis.plot(lengths, (points.index_bytes * lengths + top) / 1e6, color="#1b9e77", label="MLA + DSA")
@@ -75,7 +76,11 @@ def plot_compare(rows: Sequence[dict[str, Any]], dsa_card: Card, file: Path) -> 
     axis.plot(lengths, top / 1e6, ":", color="#1b9e77", label=f"of which top {points.top_k:,} entries")
     for value, text in ((points.starts_to_save, "starts to save"), (points.index_equals_read, "index = entries read")):
         axis.axvline(value, color="grey", linewidth=0.8)
-        axis.annotate(f" {value:,.0f}\n {text}", (value, 12.5), fontsize=8)
-    axis.set(xlabel="tokens", ylabel="MB loaded per layer and step", title=f"{dsa_card.name}: sparse attention")
+        axis.annotate(f" {value:,.0f}\n {text}", (value, middle), fontsize=8)
+    axis.set(
+        xlabel="tokens",
+        ylabel="MB loaded per layer and step (equal dtypes, bf16)",
+        title=f"{dsa_card.name}: sparse attention",
+    )
     axis.legend(fontsize=8, loc="upper left")
     figure.savefig(file)

@@ -150,3 +150,33 @@ def test_every_fault_of_a_users_table_is_named_at_once(tmp_path):
     path.write_text("sku,card\n")
     with pytest.raises(InputError, match="column tokens_per_s_per_gpu"):
         Curves.read(path)
+
+
+def test_a_users_table_may_name_hardware_by_alias_and_names_what_is_not_known(tmp_path):
+    assert set(Curves.read(own_table(tmp_path, sku="H200")).table["sku"]) == {"hgx-h200"}
+    for changes, said in (
+        ({"sku": "hgx-h2000"}, "Did you mean 'hgx-h200'"),
+        ({"sku": "NVL72"}, "ambiguous"),
+        ({"card": "qwen3-235b"}, "Did you mean 'qwen3-235b-a22b'"),
+        ({"weight_precision": "fp9"}, "row 2, column weight_precision"),
+    ):
+        with pytest.raises(InputError, match=said):
+            Curves.read(own_table(tmp_path, **changes))
+    assert len(Curves.read(own_table(tmp_path, card="mine"), cards=["mine"]).table) == 2
+
+
+def test_a_curve_whose_throughput_rises_or_repeats_a_speed_is_refused(tmp_path):
+    with pytest.raises(InputError, match="row 3, column tokens_per_s_per_gpu"):
+        Curves.read(own_table(tmp_path, tokens_per_s_per_gpu=100))
+    with pytest.raises(InputError, match="row 3, column tps_user"):
+        Curves.read(own_table(tmp_path, tps_user=80))
+
+
+def test_a_users_point_that_leaves_no_time_for_decode_is_refused_and_never_passed_over(tmp_path):
+    """4,000 prompt tokens x 44 GFLOP at 29% of H200's 1,979 TFLOP/s: over 0.3 ms of prefill per output token."""
+    curves = Curves.read(own_table(tmp_path, all_gpus=1, tokens_per_s_per_gpu=5_000))
+    with pytest.raises(InputError, match=r"own\.csv, row 2.*all_gpus 0"):
+        points("hgx-h200", 0.9 * 4_500, 40.0, precision="fp8", card="qwen3-235b-a22b", curves=curves)
+    fine = Curves.read(own_table(tmp_path, all_gpus=1))
+    table = points("hgx-h200", 0.9 * 4_500, 40.0, precision="fp8", card="qwen3-235b-a22b", curves=fine)
+    assert set(table["evidence"]) == {"user"}

@@ -15,7 +15,8 @@ from procure.performance.claims import NOT_SUPPORTED, SUPPORTED, VENDOR, claims,
 from procure.performance.decode import Deployment
 from procure.performance.explain import explain_decode, explain_prefill
 from procure.performance.figure import Load, Pool, figure, unit_kw
-from procure.performance.points import decode_points
+from procure.performance.observations import COLUMNS as POINT_COLUMNS
+from procure.performance.points import decode_points, prefill_gpus_per_replica, prefill_latency_s
 from procure.sizing import Card
 
 POINT_FIELDS = (
@@ -229,6 +230,14 @@ def test_validation_prints_aims_and_reasons(capsys):
         (["deepseek-r1", "--vintage", "newest"], "fast"),
         (["deepseek-r1", "--tps", "0,x"], "--tps"),
         (["deepseek-r1", "--isl", "10M"], "163,840"),
+        (["deepseek-r1", "--tps", "inf"], "--tps"),
+        (["deepseek-r1", "--isl", "8k,16k"], "--isl"),
+        (["deepseek-r1", "--isl", "0"], "--isl"),
+        (["deepseek-r1", "--osl", "0"], "--osl"),
+        (["deepseek-r1", "--pools", ","], "--pools"),
+        (["deepseek-r1", "--pools", "NVL144"], "counted in dies"),
+        (["deepseek-r1", "--plot", "perf.gif"], ".png"),
+        (["deepseek-r1", "--plot", "no-such-folder/perf.png"], "folder that exists"),
         ([], "CARD"),
         (["--validate", "nothing.csv"], "nothing.csv"),
     ],
@@ -237,6 +246,62 @@ def test_wrong_input_is_said_and_ends_with_2(capsys, words, said):
     code, _, err = run(capsys, *words)
     assert code == 2
     assert said in err
+
+
+@pytest.mark.parametrize("option", ["--validate", "--fit", "--table", "--hardware"])
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"", "is empty"),
+        (b"a,b\n1,2\n", "None of its columns"),
+        (b"\xff\xfe\x00", "UTF-8"),
+        (b'a,b\n1,2,3\n"', "no valid CSV"),
+    ],
+)
+def test_a_file_that_is_no_table_is_said_and_ends_with_2(capsys, tmp_path, option, content, said):
+    path = tmp_path / "points.csv"
+    path.write_bytes(content)
+    words = [] if option in ("--validate", "--fit") else ["deepseek-r1"]
+    code, _, err = run(capsys, *words, option, str(path))
+    assert code == 2
+    assert said in err
+
+
+@pytest.mark.parametrize("option", ["--validate", "--fit"])
+def test_a_points_file_with_a_header_alone_is_said(capsys, tmp_path, option):
+    path = tmp_path / "points.csv"
+    path.write_text(",".join(POINT_COLUMNS) + "\n")
+    code, _, err = run(capsys, option, str(path))
+    assert code == 2
+    assert "no row under its header" in err
+
+
+def test_low_and_high_of_json_are_throughput_around_the_base(capsys):
+    code, out, _ = run(capsys, "deepseek-r1", "--tps", "50,200", "--json")
+    assert code == 0
+    for point in json.loads(out)["points"]:
+        assert point["low"] <= point["tokens_per_s_per_gpu"] <= point["high"]
+        assert point["low"] == pytest.approx(point["tokens_per_s_per_gpu"] * point["low_factor"])
+        high = point["tokens_per_s_per_mw"] * point["high_factor"]
+        assert point["tokens_per_s_per_mw_high"] == pytest.approx(high)
+
+
+def test_speeds_that_are_not_reached_are_said_and_listed(capsys):
+    code, out, err = run(capsys, "deepseek-r1", "--tps", "50,5000", "--pools", "gb200-nvl72", "--json")
+    assert code == 0
+    assert json.loads(out)["not_reached"] == [{"pool": "gb200-nvl72", "tps_user": 5000.0}]
+    assert "does not reach 5000" in err
+
+
+def test_the_first_token_waits_for_prefill_and_the_hand_over(load):
+    """DeepSeek-R1, 8,000 tokens: 61 x 576 B each over the NICs of 4 GPUs, behind prefill's own wall time."""
+    pool = Catalogue.read().sku("gb200-nvl72")
+    line = figure(["gb200-nvl72"], load, vintage="base", speeds=(50.0,))
+    formats = {"weight_precision": "nvfp4", "kv_format": "fp8", "vintage": "base"}
+    wall = prefill_latency_s(pool, load.card, new_tokens=[load.input_tokens], prefix_tokens=[0.0], **formats)[0]
+    gpus = prefill_gpus_per_replica(pool, load.card, "nvfp4")
+    moved = load.input_tokens * 61 * 576 / (gpus * pool.scale_out_bytes_per_s_per_gpu)
+    assert line["ttft_s"].iloc[0] == pytest.approx(wall + moved)
 
 
 @pytest.mark.slow

@@ -172,6 +172,9 @@ def test_list_names_every_card(capsys):
 
 
 def test_prefixes():
+    assert parse_tokens("1e3,1.5e6,1e12") == [1000, 1_500_000, 10**12]
+    with pytest.raises(InputError, match="at most 1e15"):
+        parse_tokens("1e16")
     assert parse_tokens("8k, 8K,8Ki,1M,1Mi,8192,1_000") == [8000, 8000, 8192, 10**6, 2**20, 8192, 1000]
     assert parse_bytes("288GB") == 288 * 10**9
     assert parse_bytes("80GiB") == 80 * 2**30
