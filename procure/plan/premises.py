@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from procure.demand.library import scenario_facts, sla_facts
-from procure.demand.reuse import reuse_facts
+from procure.demand.reuse import Curve, own_curves, reuse_facts
 from procure.instance import Instance
 from procure.plan.plan import frame
 
@@ -47,12 +47,35 @@ def premises_table(case: Case, instance: Instance) -> pd.DataFrame:
         if r.scenario in used:
             name = f"sla/{r.scenario}/{r.tier}/{r.quantity}"
             rows.append((name, _text(r.value), r.unit, "", "", r.kind, r.source, "", r.note))
-    curves = set(case.tables["workloads"]["reuse_curve"].dropna().str.split(":").str[0])
-    for r in reuse_facts().itertuples():
-        if r.curve in curves:
-            name = f"reuse/{r.curve}/{r.quantity}"
-            rows.append((name, _text(r.base), r.unit, _text(r.low), _text(r.high), r.kind, r.source, "", r.note))
-    return frame("premises", rows)
+    return frame("premises", rows + _reuse(case))
+
+
+def _reuse(case: Case) -> list[tuple[Any, ...]]:
+    """The reuse curves that workloads name; of the case's own each point, of kind ``user``."""
+    rows: list[tuple[Any, ...]] = []
+    own = own_curves(case.tables.get("reuse"))
+    for name in sorted(set(case.tables["workloads"]["reuse_curve"].dropna())):
+        if name in own:
+            rows += _own_curve(own[name])
+            continue
+        curve, _, level = name.partition(":")
+        for r in reuse_facts().itertuples():
+            if r.curve == curve:
+                value = getattr(r, level or "base")
+                at = (f"reuse/{name}/{r.quantity}", _text(value), r.unit, _text(r.low), _text(r.high))
+                rows.append((*at, r.kind, r.source, "", r.note))
+    return rows
+
+
+def _own_curve(curve: Curve) -> list[tuple[Any, ...]]:
+    clock = f"ages count from {'completion' if curve.clock == 'idle' else 'the start of requests'}"
+    told = ("user", "reuse.csv", "", f"stated by the case; {clock}")
+    values = [("reused_share", curve.reused_share, "share of input tokens")]
+    values += [
+        (f"return_share at {age:g} s", share, "share of requests (by tokens)")
+        for age, share in zip(curve.age_s, curve.returned, strict=True)
+    ]
+    return [(f"reuse/{curve.name}/{quantity}", _text(value), unit, "", "", *told) for quantity, value, unit in values]
 
 
 def _row(name: str, fact: Fact) -> tuple[Any, ...]:
