@@ -7,16 +7,22 @@ what the envelope leaves out.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 from scipy.optimize import minimize
 
-from procure.performance.decode import Deployment, engine
+from procure.performance.decode import Deployment, Lengths, best_rates, engine
 from procure.performance.frontier import Curve, predicted_maximum, prefill_gpu_s_per_output_token
 from procure.performance.lpx import lpx_racks_per_copy, rack_seconds_per_token
+from procure.performance.measured import packaged_curves
 from procure.performance.physics import FACTORS, Physics, premises
-from procure.performance.predict import catalogue
+from procure.performance.predict import LENGTH_DRAWN, catalogue
 from procure.sizing import Card
+
+CLAIM = Curve("vr-nvl72", "deepseek-r1", "nvfp4", "fp8", 8_000.0, 1_000.0, True)
+"""What the vendor's multiple is taken to be about; lengths are not drawn."""
 
 PRIOR_WEIGHT = 0.1
 LEAST_SHARE = 0.05
@@ -66,39 +72,57 @@ def calibrate(rows: pd.DataFrame, rules: Physics, *, newer: bool = False) -> dic
     return factors(best.x)
 
 
-def lpx_scale(frontier: pd.DataFrame, rules: Physics) -> float:
-    """Factor on LPX throughput that gives the vendor's multiple of VR NVL72 alone per MW at the claimed TPS/User.
+def lpx_scale(rules: Physics) -> float:
+    """Factor on LPX throughput with which the figure of DeepSeek-R1 at 8k/1k shows the vendor's multiple.
 
-    VR alone at that speed is the log-linear continuation of its two fastest frontier points: none was measured there.
-    With c the kW behind a token/s (GPUs / throughput + LPX rack-seconds x rack kW) and p the kW of its prefill, the
-    factor s solves ``1 / (c / s + p) = multiple x VR tokens/s per kW``.
+    The multiple is of tokens/s per MW over VR NVL72 alone at the claimed TPS/User. VR alone there is its fastest
+    measured point, moved by the physics to that speed and to the figure's context. With c the kW behind a decoded
+    token/s of the pair (GPUs / throughput + LPX rack-seconds x rack kW) and p the kW of its prefill, the factor s
+    solves ``1 / (c / s + p) = multiple x VR tokens/s per kW``. kW include what units drag along; the PUE cancels.
 
     Args:
-        frontier: frontier rows of VR NVL72 on one card.
-        rules: physics at their date, bring-up included.
+        rules: physics of VR NVL72 at the date of its curve, bring-up included.
     """
-    pool, lpx = catalogue().sku("vr-nvl72"), catalogue().sku("lpx")
+    pool, lpx = catalogue().sku(CLAIM.sku), catalogue().sku("lpx")
     claim = premises()["lpx"]["vendor_multiple"]
     speed = float(claim["at_tps_user"])
-    fastest = frontier.sort_values("tps_user").tail(2)
-    (u0, u1), (t0, t1) = (np.asarray(fastest[name], dtype=float) for name in ("tps_user", "tps_per_gpu"))
-    alone = t1 * (t1 / t0) ** ((speed - u1) / (u1 - u0))
-    gpu_kw, rack_kw = pool.power_kw / pool.gpus, lpx.power_kw
-    row = fastest.iloc[-1]
-    curve = Curve(row.sku, row.card, row.weight_precision, row.kv_format, row.isl, row.osl, True)
-    token_kw = gpu_kw * prefill_gpu_s_per_output_token(curve, rules)
-    paired = cheapest_paired_kw(curve, rules, speed, gpu_kw, rack_kw)
-    return float(paired / (gpu_kw / (float(claim["value"]) * alone) - token_kw))
+    gpu_kw, rack_kw = (pool.power_kw + pool.attach_kw) / pool.gpus, lpx.power_kw + lpx.attach_kw
+    prefill_s = _prefill_s(CLAIM.isl, CLAIM.osl, rules)
+    alone = 1.0 / (1.0 / _alone(speed, rules) + prefill_s)
+    return paired_kw(rules, speed, gpu_kw, rack_kw) / (gpu_kw / (float(claim["value"]) * alone) - gpu_kw * prefill_s)
 
 
-def cheapest_paired_kw(curve: Curve, rules: Physics, tps_user: float, gpu_kw: float, rack_kw: float) -> float:
-    """Least kW behind one decoded token/s of VR NVL72 + LPX by physics alone, prefill left out."""
-    pool, lpx, card = catalogue().sku(curve.sku), catalogue().sku("lpx"), Card.load(curve.card)
-    deployment = Deployment(pool, card, curve.weight_precision, curve.kv_format, "base", lpx)
-    asked = engine(deployment, curve.lengths(1), rules)
-    batch = asked.largest_batch(np.array([tps_user]))
-    rate = asked.rates(batch)
-    verified = (1.0 + asked.drafts) / asked.tokens_per_step
+def paired_kw(rules: Physics, tps_user: float, gpu_kw: float, rack_kw: float) -> float:
+    """KW behind one decoded token/s of VR NVL72 + LPX at its highest throughput, by physics alone, no prefill."""
+    lpx, card = catalogue().sku("lpx"), Card.load(CLAIM.card)
+    deployment = Deployment(catalogue().sku(CLAIM.sku), card, CLAIM.weight_precision, CLAIM.kv_format, "base", lpx)
+    asked = engine(deployment, _claimed_lengths(), rules)
+    rate = asked.rates(asked.largest_batch(np.array([tps_user])))[0]
+    verified = np.broadcast_to((1.0 + asked.drafts) / asked.tokens_per_step, rate.shape)
     lpx_s = rack_seconds_per_token(deployment.work, lpx, lpx_racks_per_copy(card, lpx), verified)
-    with np.errstate(divide="ignore"):
-        return float(np.min(gpu_kw / rate + lpx_s * rack_kw))
+    best = rate.argmax()
+    return float(gpu_kw / rate.flat[best] + lpx_s.flat[best] * rack_kw)
+
+
+def _alone(tps_user: float, rules: Physics) -> float:
+    """Decode tokens/s per GPU of VR NVL72 beyond its fastest measured point."""
+    deployment = Deployment(
+        catalogue().sku(CLAIM.sku), Card.load(CLAIM.card), CLAIM.weight_precision, CLAIM.kv_format, "base"
+    )
+    curve = packaged_curves().of(CLAIM.sku, CLAIM.card, CLAIM.weight_precision, "base")
+    last = curve.iloc[-1]
+    isl, osl = LENGTH_DRAWN * last["isl"], LENGTH_DRAWN * last["osl"]
+    measured = 1.0 / (1.0 / last["tokens_per_s_per_gpu"] - _prefill_s(isl, osl, rules))
+    drawn = Lengths(*(np.array([isl + osl / 2]) for _ in range(2)))
+    there = best_rates(deployment, drawn, np.array([last["tps_user"]]), rules)[0]
+    return float(measured * best_rates(deployment, _claimed_lengths(), np.array([tps_user]), rules)[0] / there)
+
+
+def _claimed_lengths() -> Lengths:
+    return Lengths(np.array([CLAIM.isl + CLAIM.osl / 2]), np.array([CLAIM.isl + CLAIM.osl]))
+
+
+def _prefill_s(isl: float, osl: float, rules: Physics) -> float:
+    """GPU-seconds of prefill behind one output token."""
+    drawn = replace(CLAIM, isl=isl / LENGTH_DRAWN, osl=osl / LENGTH_DRAWN)
+    return prefill_gpu_s_per_output_token(drawn, rules)

@@ -59,7 +59,7 @@ def refit(path: str | Path) -> tuple[dict[str, Any], pd.DataFrame]:
     rubin = frontier[frontier["sku"] == "vr-nvl72"]
     scale = fitted()["lpx"]["scale"]
     if len(rubin) >= LEAST_FRONTIER:
-        scale = lpx_scale(rubin, at_base.scaled(**pools["vr-nvl72"]))
+        scale = lpx_scale(at_base.scaled(**pools["vr-nvl72"]))
     answer = {
         "source": {
             "text": f"physics fitted on {len(learned)} measured runs ({Path(path).name})",

@@ -11,10 +11,10 @@ from performance_fixtures import dense_card, lpx_rack, mla_card, pool
 
 from procure.catalogue import Catalogue
 from procure.performance import decode_points, idle_hbm_bytes_per_gpu, lpx_racks_per_copy
-from procure.performance.calibrate import cheapest_paired_kw
-from procure.performance.frontier import Curve, prefill_gpu_s_per_output_token
+from procure.performance.calibrate import lpx_scale
+from procure.performance.claims import claims
+from procure.performance.figure import Load, figure
 from procure.performance.lpx import vendor_scale
-from procure.performance.measured import packaged_curves
 from procure.performance.physics import physics
 from procure.sizing import Card
 
@@ -74,19 +74,26 @@ def test_lpx_reaches_speeds_that_gpus_alone_do_not():
     assert alone["element"].max() < 3
 
 
-def test_the_scale_gives_the_vendors_multiple_at_400_tps_user():
-    """Per kW, prefill included, against VR alone continued log-linearly from its fit points at 250 and 300 TPS/User."""
-    catalogue = Catalogue.read()
-    vr, lpx = catalogue.sku("vr-nvl72"), catalogue.sku("lpx")
-    curve = Curve("vr-nvl72", "deepseek-r1", "nvfp4", "fp8", 8_192.0, 1_024.0, True)
-    rules = physics("base", "vr-nvl72")
-    measured = packaged_curves().of("vr-nvl72", "deepseek-r1", "nvfp4", "base").set_index("tps_user")
-    at = measured["tokens_per_s_per_gpu"]
-    alone = at[300] * (at[300] / at[250]) ** 2
-    gpu_kw = vr.power_kw / vr.gpus
-    paired_kw = cheapest_paired_kw(curve, rules, 400.0, gpu_kw, lpx.power_kw) / vendor_scale()
-    paired_kw += gpu_kw * prefill_gpu_s_per_output_token(curve, rules)
-    assert (1 / paired_kw) / (alone / gpu_kw) == pytest.approx(3.5, rel=0.02)
+def test_the_figure_shows_the_vendors_multiple_at_400_tps_user_on_the_claims_card():
+    """Per MW with everything that units drag along, prefill included, beyond VR's last measured point at 350."""
+    load = Load(Card.load("deepseek-r1"), "best", "fp8", 8_000.0, 1_000.0)
+    lines = figure(["vr-nvl72", "vr-nvl72+lpx"], load, vintage="base", speeds=(400.0,)).set_index("pool")
+    per_mw = lines["tokens_per_s_per_mw"]
+    assert per_mw["vr-nvl72+lpx"] / per_mw["vr-nvl72"] == pytest.approx(3.5, rel=0.001)
+    assert lines.loc["vr-nvl72+lpx", "evidence"] == "vendor claim"
+    three = next(claim for claim in claims(load, "base") if "3.5 times" in claim.claim)
+    assert three.numbers.startswith("3.5 here")
+
+
+def test_the_answer_without_the_claim_is_the_fast_end_and_no_gain_the_slow_one():
+    load = Load(Card.load("deepseek-r1"), "best", "fp8", 8_000.0, 1_000.0)
+    line = figure(["vr-nvl72+lpx"], load, vintage="base", speeds=(400.0,)).iloc[0]
+    assert line["high"] == pytest.approx(1 / vendor_scale())
+    assert line["low"] <= 1 / 3.5
+
+
+def test_the_scale_is_the_one_that_the_fit_would_find():
+    assert lpx_scale(physics("base", "vr-nvl72")) == pytest.approx(vendor_scale(), rel=1e-4)
 
 
 def test_idle_racks_hold_weights_and_leave_the_rest():
