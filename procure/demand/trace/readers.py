@@ -11,7 +11,7 @@ import math
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, Any, cast
 
@@ -166,41 +166,73 @@ def _maker(found: dict[str, str], milliseconds: bool) -> Callable[[dict[str, Any
         nonlocal unit
         if not unit:
             unit = _unit(record[time])
-        row = Row(_time(record[time], unit), int(record[inputs]), int(record[outputs]))
-        if not (0 <= row.input_tokens <= MOST_TOKENS and 0 <= row.output_tokens <= MOST_TOKENS):
-            raise ValueError(f"tokens from 0 to {MOST_TOKENS:,} are expected")
+        row = Row(_time(record[time], unit), _tokens(record, inputs), _tokens(record, outputs))
         if not math.isfinite(row.time_s):
-            raise ValueError("the time is not a number")
+            raise ValueError(f"{time}: read {record[time]!r}; a number or an ISO date and time is expected")
         if service and record.get(service) not in (None, ""):
-            row.service_s = float(record[service])
+            row.service_s = _number(record, service)
+            if row.service_s < 0:
+                raise ValueError(f"{service}: read {record[service]!r}; 0 s or more is expected")
         if session and record.get(session) not in (None, ""):
             row.session = record[session]
         if blocks and record.get(blocks):
             row.blocks = _blocks(record[blocks])
         if reused and record.get(reused) not in (None, ""):
-            row.reused_tokens = int(float(record[reused]))
+            row.reused_tokens = _tokens(record, reused)
         if shared and record.get(shared) not in (None, ""):
-            row.shared_tokens = float(record[shared])
+            row.shared_tokens = _number(record, shared)
         return row
 
     return make
+
+
+def _tokens(record: dict[str, Any], name: str) -> int:
+    """A whole number of tokens. Raises ValueError for anything else, KeyError where the record has none."""
+    value = record[name]
+    if type(value) is str and value.isdigit():
+        value = int(value)
+    if type(value) is not int:
+        number = _number(record, name)
+        if not number.is_integer():
+            raise ValueError(f"{name}: read {value!r}; a whole number of tokens is expected")
+        value = int(number)
+    if not 0 <= value <= MOST_TOKENS:
+        raise ValueError(f"{name}: read {value!r}; tokens from 0 to {MOST_TOKENS:,} are expected")
+    return int(value)
+
+
+def _number(record: dict[str, Any], name: str) -> float:
+    value = record[name]
+    try:
+        number = math.nan if isinstance(value, bool) else float(value)
+    except (TypeError, ValueError):
+        number = math.nan
+    if not math.isfinite(number):
+        raise ValueError(f"{name}: read {value!r}; a number is expected")
+    return number
 
 
 def _unit(value: Any) -> float:
     """Seconds per unit of a time stamp: an epoch time of that size is in milli-, micro- or nanoseconds."""
     try:
         size = abs(float(value))
-    except ValueError:
-        return 1.0
+    except (TypeError, ValueError):
+        size = math.inf
+    if not math.isfinite(size):
+        return 0.0  # left open: the next row that states a number settles it
     return next((unit for least, unit in ((1e17, 1e-9), (1e14, 1e-6), (1e11, 1e-3)) if size > least), 1.0)
 
 
 def _time(value: Any, unit: float) -> float:
+    """Seconds; of an ISO date and time those since 1970, in UTC where it states no offset. NaN for anything else."""
     try:
         return float(value) * unit
-    except ValueError:
-        text = str(value).strip().replace("Z", "+00:00")
-        return (datetime.fromisoformat(text).replace(tzinfo=None) - datetime(1970, 1, 1)).total_seconds()
+    except (TypeError, ValueError):
+        try:
+            moment = datetime.fromisoformat(str(value).strip())
+        except ValueError:
+            return math.nan
+        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
 
 
 def _blocks(value: Any) -> list[Any]:
@@ -210,7 +242,7 @@ def _blocks(value: Any) -> list[Any]:
         return value
     text = str(value).strip()
     if text.startswith("["):
-        return list(json.loads(text))
+        return _blocks(json.loads(text))
     parts = text.replace(";", " ").split()
     return [int(p) for p in parts] if all(p.isdigit() for p in parts) else list(parts)
 
@@ -222,6 +254,8 @@ def _jsonl(name: str, lines: Iterator[str], bad: BadLines) -> Iterator[Row]:
             continue
         try:
             record = json.loads(line)
+            if not isinstance(record, dict):
+                raise ValueError("a JSON object is expected")
             if make is None:
                 found = _finder(name, record)
                 # Mooncake traces state milliseconds under this name.
@@ -239,6 +273,8 @@ def _csv(name: str, lines: Iterator[str], bad: BadLines) -> Iterator[Row]:
     while True:
         try:
             record = next(reader)
+            if None in record:
+                raise ValueError("more values than the heading has columns")
             row = make(record)
         except StopIteration:
             return
@@ -290,4 +326,6 @@ def _flat(requests: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
 def _words(error: Exception) -> str:
     if isinstance(error, KeyError):
         return f"no {error}"
+    if isinstance(error, json.JSONDecodeError):
+        return f"not JSON: {error.msg} at character {error.pos + 1}"
     return str(error) or type(error).__name__

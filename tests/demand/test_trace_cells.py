@@ -1,0 +1,61 @@
+"""Single cells of trace files: what is read, and the words for what is not."""
+
+from __future__ import annotations
+
+import pytest
+
+from procure.demand.trace.readers import BadLines, batches
+
+HEADING = "timestamp,input_tokens,output_tokens"
+
+
+def read(tmp_path, *lines, heading=HEADING):
+    path, bad = tmp_path / "t.csv", BadLines()
+    path.write_text("\n".join([heading, *lines]) + "\n")
+    return [row for batch in batches([path], bad) for row in zip(batch.time_s, batch.input_tokens, strict=True)], bad
+
+
+@pytest.mark.parametrize("text", ["100", "100.0", "1e2"])
+def test_whole_tokens_are_read_however_they_are_written(tmp_path, text):
+    rows, bad = read(tmp_path, f"0,{text},5")
+    assert rows == [(0.0, 100)]
+    assert bad.count == 0
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("0,100.5,5", "input_tokens: read '100.5'; a whole number"),
+        ("0,-3,5", "input_tokens: read -3; tokens from 0"),
+        ("0,nan,5", "input_tokens: read 'nan'; a number"),
+        ("0,5,", "output_tokens: read ''; a number"),
+        ("0,5", "output_tokens: read None; a number"),
+        ("0,5,6,7", "more values than the heading has columns"),
+        ("noon,5,6", "timestamp: read 'noon'; a number or an ISO date and time"),
+        ("inf,5,6", "timestamp: read 'inf'; a number or an ISO date and time"),
+    ],
+)
+def test_a_cell_that_is_not_read_is_named_in_the_planners_words(tmp_path, line, said):
+    rows, bad = read(tmp_path, "0,1,1", line)
+    assert len(rows) == 1
+    assert bad.count == 1
+    assert bad.kept[0][1] == 3
+    assert bad.kept[0][2].startswith(said)
+
+
+def test_time_zones_are_heeded(tmp_path):
+    rows, _ = read(tmp_path, "2026-03-01 12:00:00Z,1,1", "2026-03-01T14:00:01+02:00,1,1", "2026-03-01 12:00:02,1,1")
+    times = [time for time, _ in rows]
+    assert [time - times[0] for time in times] == [0, 1, 2]
+
+
+def test_a_first_line_that_cannot_be_read_does_not_settle_the_unit_of_time(tmp_path):
+    rows, bad = read(tmp_path, "soon,1,1", "inf,1,1", "1700000000000,1,1", "1700000001000,1,1")
+    assert bad.count == 2
+    assert rows[1][0] - rows[0][0] == pytest.approx(1.0)
+
+
+def test_a_request_that_ends_before_it_begins_is_a_bad_line(tmp_path):
+    rows, bad = read(tmp_path, "0,1,1,2.5", "1,1,1,-1", heading=f"{HEADING},service_s")
+    assert len(rows) == 1
+    assert "0 s or more" in bad.kept[0][2]
