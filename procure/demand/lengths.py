@@ -19,6 +19,9 @@ _Z = (_EDGES[:-1] + _EDGES[1:]) / 2
 SHARES: Array = np.diff(ndtr(_EDGES)) / (ndtr(4.0) - ndtr(-4.0))
 """Share of requests at each of the 400 points of a distribution (cells of equal width in standard deviations)."""
 
+LOG_NORMAL = 0.005
+"""Four numbers this close to those of a log-normal are one."""
+
 Z50, Z90, Z99 = 0.0, 1.2815515655446004, 2.3263478740408408
 
 
@@ -27,7 +30,8 @@ def from_quantiles(mean: Array, p50: Array, p90: Array, p99: Array) -> Array:
 
     The logarithm of the length is linear between the quantiles on the normal scale (a log-normal when the three lie on
     one line), goes on above p99 at half the slope of the last piece (real tails end at context limits), and falls
-    below p50 at the slope that gives the mean. Where no slope does, the nearest one is taken and all lengths are
+    below p50 at the slope that gives the mean. Mean and quantiles that all are of one log-normal give that log-normal,
+    its tail included. Where no slope does, the nearest one is taken and all lengths are
     scaled, so that the mean always holds and the quantiles move; :func:`quantile` tells by how much.
 
     Args:
@@ -44,7 +48,9 @@ def from_quantiles(mean: Array, p50: Array, p90: Array, p99: Array) -> Array:
     upper = knots[0][:, None] + np.where(
         z <= Z90, mid[:, None] * z, mid[:, None] * Z90 + top[:, None] * (np.minimum(z, Z99) - Z90)
     )
-    upper += top[:, None] / 2 * np.maximum(z - Z99, 0.0)
+    one = np.abs(top - mid) < LOG_NORMAL * mid
+    one &= np.abs(np.log(mean) - knots[0] - mid**2 / 2) < LOG_NORMAL
+    upper += np.where(one, top, top / 2)[:, None] * np.maximum(z - Z99, 0.0)
     above = z > 0
 
     def lengths(slope: Array) -> Array:
