@@ -96,8 +96,16 @@ class _Lists:
         return f"=lists!${letter}$2:${letter}${len(self.items[name]) + 1}"
 
 
+def _page(sheet: Any) -> None:
+    """Print a sheet one page wide."""
+    sheet.set_landscape()
+    sheet.set_paper(9)  # A4
+    sheet.fit_to_pages(1, 0)
+
+
 def _settings(book: Any, formats: dict[str, Any], case: Case | None, example: Case | None) -> None:
     sheet = book.add_worksheet(SETTINGS_SHEET)
+    _page(sheet)
     sheet.set_column(0, 0, 38)
     sheet.set_column(1, 1, 30)
     sheet.set_column(2, 2, 100)
@@ -124,6 +132,7 @@ def _table(
     book: Any, formats: dict[str, Any], table: Table, case: Case | None, example: Case | None, lists: _Lists
 ) -> None:
     sheet = book.add_worksheet(table.name)
+    _page(sheet)
     sheet.freeze_panes(1, 0)
     sheet.set_comments_author("procure")
     given = case.given_tables.get(table.name) if case else None

@@ -48,13 +48,14 @@ def verify(
 
 
 def _case_of(plan: object, result: Path) -> Path | None:
-    """The case folder that the plan names, as seen from here or from the result; or the packaged case of that name."""
+    """The case that the plan names, from here, the result or a folder above it; or the packaged one of that name."""
     from procure.catalogue import packaged_path
     from procure.plan import Plan
 
     assert isinstance(plan, Plan)
     stated = str(plan.summary.get("case_folder") or "")
-    places = [Path(stated), result / stated] if stated else []
+    above = [result.resolve(), *result.resolve().parents]
+    places = [Path(stated), *(folder / stated for folder in above)] if stated else []
     places.append(packaged_path("data") / "cases" / str(plan.summary.get("case", "")))
     return next((place for place in places if (place / "case.toml").is_file() or _is_workbook(place)), None)
 

@@ -30,7 +30,7 @@ def register(app: typer.Typer) -> None:
 
 
 def solve(
-    case: Annotated[Path, typer.Argument(help="A case folder.")],
+    case: Annotated[Path, typer.Argument(help="A case: a folder, or an .xlsx workbook.")],
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Result folder; reports/<case> if left out.")] = None,
     gap: Gap = 0.005,
     time_limit: TimeLimit = float("inf"),
@@ -93,7 +93,7 @@ def solve(
 
 
 def sweep(
-    case: Annotated[Path, typer.Argument(help="A case folder.")],
+    case: Annotated[Path, typer.Argument(help="A case: a folder, or an .xlsx workbook.")],
     vary: Annotated[list[str], typer.Option(help="name=start:stop:step or name=a,b,c; give it again for a grid.")],
     out: Annotated[Path, typer.Option("--out", "-o", help="A folder that is new or empty.")],
     gap: Gap = 0.005,

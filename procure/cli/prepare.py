@@ -34,7 +34,7 @@ def new(
 
 
 def check(
-    case: Annotated[Path, typer.Argument(help="A case folder.")],
+    case: Annotated[Path, typer.Argument(help="A case: a folder, or an .xlsx workbook.")],
     as_json: Annotated[bool, typer.Option("--json", help="Findings as JSON on stdout.")] = False,
 ) -> None:
     """Validate a case and do its arithmetic before any solver runs.
