@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 ROWS = 400
 """Rows below the headings that have validation."""
 
+WIDE = 16
+"""Columns above which a sheet is not printed one page wide."""
+
 _READ_ME = (
     "One sheet for each table of a case; headings must stay as they are. Each has a comment: meaning, unit, default.",
     "Bold headings are needed. An empty cell under another takes its default; the plan lists every default used.",
@@ -49,8 +52,10 @@ def write_workbook(path: Path, case: Case | None = None, example: Case | None = 
             "needed": book.add_format({"bold": True, "bg_color": "#DDE6EE", "bottom": 1}),
             "optional": book.add_format({"bg_color": "#EEF2F5", "bottom": 1}),
             "text": book.add_format({"num_format": "@"}),
+            "left": book.add_format({"align": "left"}),
         }
         about = book.add_worksheet("read me")
+        _page(about)
         about.set_column(0, 0, 120)
         for i, sentence in enumerate(_READ_ME):
             about.write(i, 0, sentence)
@@ -96,18 +101,22 @@ class _Lists:
         return f"=lists!${letter}$2:${letter}${len(self.items[name]) + 1}"
 
 
-def _page(sheet: Any) -> None:
-    """Print a sheet one page wide."""
+def _page(sheet: Any, wide: bool = False) -> None:
+    """Print a sheet one page wide, its heading on each; of a wide one as many beside each other as it needs."""
     sheet.set_landscape()
     sheet.set_paper(9)  # A4
-    sheet.fit_to_pages(1, 0)
+    sheet.repeat_rows(0)
+    if wide:
+        sheet.repeat_columns(0)
+    else:
+        sheet.fit_to_pages(1, 0)
 
 
 def _settings(book: Any, formats: dict[str, Any], case: Case | None, example: Case | None) -> None:
     sheet = book.add_worksheet(SETTINGS_SHEET)
     _page(sheet)
     sheet.set_column(0, 0, 38)
-    sheet.set_column(1, 1, 30)
+    sheet.set_column(1, 1, 30, formats["left"])
     sheet.set_column(2, 2, 100)
     for i, heading in enumerate(("setting", "value", "meaning")):
         sheet.write(0, i, heading, formats["needed"])
@@ -132,7 +141,7 @@ def _table(
     book: Any, formats: dict[str, Any], table: Table, case: Case | None, example: Case | None, lists: _Lists
 ) -> None:
     sheet = book.add_worksheet(table.name)
-    _page(sheet)
+    _page(sheet, wide=len(table.columns) > WIDE)
     sheet.freeze_panes(1, 0)
     sheet.set_comments_author("procure")
     given = case.given_tables.get(table.name) if case else None
@@ -142,7 +151,9 @@ def _table(
         sheet.write_comment(0, i, comment(table, column, quoted, first=i == 0), {"x_scale": 2.2, "y_scale": 1.6})
         # Text stays text: a name such as 2027Q1 or 1e5 must not become a number.
         texts = column.kind in ("text", "choice", "quarter")
-        sheet.set_column(i, i, max(12, len(column.name) + 2), formats["text"] if texts else None)
+        held = given[column.name].dropna() if texts and given is not None and column.name in given else ()
+        width = max(12, len(column.name) + 2, *(min(len(str(value)) + 2, 60) for value in held))
+        sheet.set_column(i, i, width, formats["text"] if texts else None)
         rule = _validation(column, lists)
         if rule:
             sheet.data_validation(1, i, ROWS, i, rule | {"error_title": column.name, "ignore_blank": True})
