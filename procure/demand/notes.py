@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pandas as pd
 
 
@@ -13,16 +15,23 @@ def sentences(notes: pd.DataFrame) -> list[tuple[str, str, str]]:
     """
     rows = []
     for (workload, topic), part in notes.groupby(["workload", "topic"], sort=False):
-        told = dict.fromkeys(_sentence(row) for row in part.iloc[[0, -1]].itertuples())
-        rows.append((str(workload), str(topic), " ".join(told)))
+        first, last = ((row.quarter, _said(row)) for row in part.iloc[[0, -1]].itertuples())
+        if first[1] == last[1]:
+            spans = [(f" from {first[0]} to {last[0]}" if first != last else _when(first[0]), first[1])]
+        else:
+            spans = [(_when(quarter), said) for quarter, said in (first, last)]
+        rows.append((str(workload), str(topic), " ".join(f"{workload}{when}: {said}" for when, said in spans)))
     return rows
 
 
-def _sentence(row: object) -> str:
-    names = ("workload", "quarter", "wanted", "got", "unit", "detail")
-    workload, quarter, wanted, got, unit, detail = (getattr(row, name) for name in names)
-    said = f"{workload}{f' in {quarter}' if quarter else ''}: {detail}"
-    return f"{said}." if pd.isna(wanted) else f"{said}; {_number(got)} instead of {_number(wanted)} {unit}."
+def _when(quarter: object) -> str:
+    return f" in {quarter}" if quarter else ""
+
+
+def _said(row: Any) -> str:
+    if pd.isna(row.wanted):
+        return f"{row.detail}."
+    return f"{row.detail}; {_number(row.got)} instead of {_number(row.wanted)} {row.unit}."
 
 
 def _number(value: float) -> str:

@@ -11,6 +11,9 @@ from procure.demand import build as demand_of
 from procure.instance import build
 
 
+AGENT = {"scenario": "coding-agentic"}
+
+
 def agents(**stated):
     row = {"scenario": "coding-agentic", "tps_user": 100, "tps_thinking": 50, "calls_per_task": 10, "tool_s": 40.0}
     row |= {"output_thinking_tokens": 200, "output_visible_tokens": 300, "context_cap_tokens": 131_072}
@@ -61,3 +64,10 @@ def test_growth_that_a_cap_stops_is_said_by_the_check_with_both_means():
 def test_nothing_is_said_where_no_cap_is_reached():
     case = tiny(peaks={"v": [5.0] * 3}, workloads={"v": {"scenario": "voice"}})
     assert build(case)["notes"].empty
+
+
+def test_a_cap_that_stops_the_same_in_every_quarter_is_said_once():
+    case = tiny(peaks={"agent": [5.0] * 3}, workloads={"agent": AGENT | {"context_cap_tokens": 65_536}})
+    (said,) = build(case)["notes"]["sentence"]
+    assert said.startswith("agent from 2027Q1 to 2027Q3: ")
+    assert said.count("compacted") == 1
