@@ -10,7 +10,6 @@ from procure.check import check_case
 from procure.demand import build as demand_of
 from procure.instance import build
 
-
 AGENT = {"scenario": "coding-agentic"}
 
 
