@@ -307,6 +307,38 @@ REUSE = Table(
     when_absent="Packaged curves only.",
 )
 
+THROUGHPUT = Table(
+    "throughput",
+    "Measured decode throughput of your own; stands before the physics, behind packaged curves (docs/performance.md).",
+    ("sku", "card", "weight_precision", "isl", "osl", "all_gpus", "tps_user"),
+    (
+        _SKU,
+        text("card", "Name of the LLM that was measured."),
+        text("weight_precision", "Format of its weights."),
+        number("isl", "tokens", "Nominal input length.", above=0.0, minimum=None),
+        number("osl", "tokens", "Nominal output length.", above=0.0, minimum=None),
+        number("tps_user", "tokens/s", "TPS/User of the median stream.", above=0.0, minimum=None),
+        number(
+            "tokens_per_s_per_gpu",
+            "tokens/s",
+            "Output tokens/s per GPU, the best of the sweep; may not rise with tps_user.",
+            above=0.0,
+            minimum=None,
+        ),
+        Column(
+            "all_gpus", "integer", "1: over decode and prefill GPUs, 0: over decode GPUs alone.", minimum=0, maximum=1
+        ),
+        optional(
+            number("low", "factor", "Low end of the band, a factor on throughput.", maximum=1.0), "the physics' band"
+        ),
+        optional(number("high", "factor", "High end of the band, a factor.", minimum=1.0), "the physics' band"),
+        text("date", "When it was measured, for example 2027-02."),
+        text("source", "Who measured it, and how."),
+        optional(text("techniques", "Speculation, wide EP, disaggregation."), "empty"),
+    ),
+    when_absent="Packaged measured curves and physics.",
+)
+
 HARDWARE = Table(
     "hardware",
     "A case's own figures over the catalogue's, one attribute of one SKU, class or price path per row.",
@@ -385,6 +417,7 @@ TABLES: dict[str, Table] = {
         RESERVED,
         LENGTHS,
         REUSE,
+        THROUGHPUT,
         HARDWARE,
         ATTACH,
         PRICES,

@@ -184,14 +184,28 @@ def serve_table(case: Case, all_loads: list[Load], pools: list[Sku], lpx: Sku | 
     (largest batch, then smaller ones) go together.
     """
     rows: list[tuple[Any, ...]] = []
+    curves = own_curves(case)
     for load in all_loads:
         for pool in pools:
             for partner in (None, lpx) if lpx is not None and pool.cmx_read_bytes_per_s > 0 else (None,):
-                rows += _points(case, load, pool, partner)
+                rows += _points(case, load, pool, partner, curves)
     return table("serve", rows)
 
 
-def _points(case: Case, load: Load, pool: Sku, lpx: Sku | None) -> list[tuple[Any, ...]]:
+def own_curves(case: Case) -> performance.Curves | None:
+    """The case's own measured throughput, None without.
+
+    Raises:
+        InputError: a curve that rises with TPS/User, a card that no workload uses and none is packaged of.
+    """
+    rows = case.tables["throughput"]
+    cards = {card.name for card in case.cards.values()}
+    return performance.Curves.of_table(rows, "throughput.csv", case.catalogue, cards) if len(rows) else None
+
+
+def _points(
+    case: Case, load: Load, pool: Sku, lpx: Sku | None, curves: performance.Curves | None
+) -> list[tuple[Any, ...]]:
     b = load.buckets
     output = (b["thinking_tokens"] + b["visible_tokens"]).to_numpy(float)
     mean = b["input_tokens"].to_numpy(float) + output / 2
@@ -212,6 +226,7 @@ def _points(case: Case, load: Load, pool: Sku, lpx: Sku | None) -> list[tuple[An
                 tps_user=np.full(len(rows_of), max(phase.tps * factor, LEAST_TPS)),
                 vintage=vintage,
                 lpx=lpx,
+                curves=curves,
             )
             element = points["element"].to_numpy()
             count = np.bincount(element, minlength=len(rows_of))

@@ -1,6 +1,7 @@
 """Throughput against TPS/User for every pool: decode operating points, prefill cost and time, with their evidence."""
 
 from procure.performance.lpx import lpx_racks_per_copy
+from procure.performance.measured import Curves
 from procure.performance.physics import vintage_at
 from procure.performance.points import (
     decode_points,
@@ -11,6 +12,7 @@ from procure.performance.points import (
 )
 
 __all__ = [
+    "Curves",
     "decode_points",
     "idle_hbm_bytes_per_gpu",
     "lpx_racks_per_copy",

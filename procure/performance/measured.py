@@ -77,11 +77,22 @@ class Curves:
             InputError: columns are missing, values are wrong, hardware or cards are not known, or throughput rises
                 with TPS/User; all faults at once.
         """
-        table = _read(Path(path))
-        faults = _named(Path(path).name, table, catalogue or Catalogue.read(), cards)
+        name = Path(path).name
+        return cls.of_table(read_csv(path, COLUMNS), name, catalogue or Catalogue.read(), cards)
+
+    @classmethod
+    def of_table(cls, raw: pd.DataFrame, file: str, catalogue: Catalogue, cards: Iterable[str]) -> Curves:
+        """A user's table that has been read, such as a case's ``throughput``; an empty cell is "" or NaN.
+
+        Raises:
+            InputError: as :meth:`read`.
+        """
+        text = raw[list(COLUMNS)].astype(object)
+        table = _checked(text.where(raw[list(COLUMNS)].notna(), "").astype(str), file)
+        faults = _named(file, table, catalogue, cards)
         if faults:
             raise InputError(faults)
-        return cls(table, "user", "", Path(path).name)
+        return cls(table, "user", "", file)
 
     def of(self, sku: str, card: str, weight_precision: str, vintage: str) -> pd.DataFrame:
         """Rows for a pool, card and precision at a vintage, in order of TPS/User."""
@@ -95,11 +106,12 @@ class Curves:
 @lru_cache(maxsize=1)
 def packaged_curves() -> Curves:
     """The packaged measured curves."""
-    return Curves(_read(packaged_path("data") / "performance" / "curves.csv"), "measured", "base")
+    path = packaged_path("data") / "performance" / "curves.csv"
+    return Curves(_checked(read_csv(path, COLUMNS), path.name), "measured", "base")
 
 
-def _read(path: Path) -> pd.DataFrame:
-    raw = read_csv(path, COLUMNS)
+def _checked(raw: pd.DataFrame, file: str) -> pd.DataFrame:
+    """The rows with numbers as numbers."""
     table, faults = raw[list(COLUMNS)].copy(), []
     for column in (*_POSITIVE, "all_gpus", *_OPTIONAL):
         table[column] = pd.to_numeric(raw[column].replace("", None), errors="coerce")
@@ -110,9 +122,9 @@ def _read(path: Path) -> pd.DataFrame:
         elif column == "all_gpus":
             wrong, expected = ~table[column].isin([0, 1]), "1 over decode and prefill GPUs, 0 over decode GPUs."
         for row in raw.index[wrong]:
-            faults.append(Fault(path.name, int(row) + 2, column, str(raw.at[row, column]), expected))
+            faults.append(Fault(file, int(row) + 2, column, str(raw.at[row, column]), expected))
     if not faults:
-        faults = _rising(path.name, table)
+        faults = _rising(file, table)
     if faults:
         raise InputError(faults)
     return table

@@ -47,7 +47,7 @@ def premises_table(case: Case, instance: Instance) -> pd.DataFrame:
         if r.scenario in used:
             name = f"sla/{r.scenario}/{r.tier}/{r.quantity}"
             rows.append((name, _text(r.value), r.unit, "", "", r.kind, r.source, "", r.note))
-    return frame("premises", rows + _reuse(case))
+    return frame("premises", rows + _reuse(case) + _throughput(case))
 
 
 def _reuse(case: Case) -> list[tuple[Any, ...]]:
@@ -64,6 +64,18 @@ def _reuse(case: Case) -> list[tuple[Any, ...]]:
                 value = getattr(r, level or "base")
                 at = (f"reuse/{name}/{r.quantity}", _text(value), r.unit, _text(r.low), _text(r.high))
                 rows.append((*at, r.kind, r.source, "", r.note))
+    return rows
+
+
+def _throughput(case: Case) -> list[tuple[Any, ...]]:
+    """Measured throughput that the case states, point by point, of kind ``user``."""
+    rows = []
+    for r in case.tables["throughput"].itertuples():
+        base = "all" if r.all_gpus else "decode"
+        at = f"throughput/{r.sku}/{r.card}/{r.weight_precision}/{r.isl:g}+{r.osl:g} at {r.tps_user:g} TPS/User"
+        note = f"stated by the case, over {base} GPUs; band as factors"
+        value = _text(r.tokens_per_s_per_gpu), "tokens/s", _text(r.low), _text(r.high)
+        rows.append((at, *value, "user", f"throughput.csv: {r.source}", str(r.date), note))
     return rows
 
 

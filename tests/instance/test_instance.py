@@ -198,3 +198,51 @@ def test_what_a_site_states_once_cannot_change_silently_later():
     ):
         with pytest.raises(InputError, match=column):
             tiny(sites=({}, {"from_quarter": "2027Q2", column: value}))
+
+
+def own_throughput(**changes: Any) -> pd.DataFrame:
+    row = {
+        "sku": "GB300",
+        "card": "deepseek-v3.2",
+        "weight_precision": "fp8",
+        "isl": 8_000,
+        "osl": 1_000,
+        "tps_user": 20,
+        "tokens_per_s_per_gpu": 1_000,
+        "all_gpus": 0,
+        "date": "2027-02",
+        "source": "own replay",
+    }
+    faster = {"tps_user": 60, "tokens_per_s_per_gpu": 400}
+    return pd.DataFrame([row | changes, row | faster])
+
+
+def test_a_cases_own_throughput_decides_what_its_racks_give():
+    """Half the stated tokens/s take twice the racks at every length; at the curve's own length the evidence says user.
+
+    Benchmarks draw lengths at 90% of the nominal ones; 343 tokens are answered.
+    """
+    case = tiny()
+    own = case.replace(tables={"throughput": own_throughput()})
+    before, after = (build(each)["serve"].drop_duplicates(["t", "bucket"]) for each in (case, own))
+    ratio = after["rack_s"].to_numpy() / before["rack_s"].to_numpy()
+    assert (ratio > 1.2).all()
+    assert set(build(own)["serve"]["evidence"]) == {"physics"}
+    half = case.replace(tables={"throughput": own_throughput(tokens_per_s_per_gpu=500)})
+    slower = build(half)["serve"].drop_duplicates(["t", "bucket"])["rack_s"].to_numpy()
+    assert slower == pytest.approx(2 * after["rack_s"].to_numpy())
+    length = float(rows(build(case), "lengths", t=0, bucket="1")["input_tokens"].iloc[0])
+    near = case.replace(tables={"throughput": own_throughput(isl=length / 0.9, osl=343 / 0.9).iloc[:1]})
+    found = rows(build(near), "serve", t=0, bucket="1").iloc[0]
+    assert found["evidence"] == "user"
+    assert found["rack_s"] == pytest.approx(343 / 1_000 / 72, rel=0.02)
+
+
+def test_faults_of_a_cases_own_throughput_are_said():
+    rising = tiny().replace(tables={"throughput": own_throughput(tokens_per_s_per_gpu=300)})
+    with pytest.raises(InputError, match=r"throughput\.csv, row 3, column tokens_per_s_per_gpu"):
+        build(rising)
+    with pytest.raises(InputError, match="A known sku"):
+        tiny().replace(tables={"throughput": own_throughput(sku="gb3000")})
+    with pytest.raises(InputError, match=r"deepseek-v3\.2"):
+        build(tiny().replace(tables={"throughput": own_throughput(card="deepseek-v32")}))
