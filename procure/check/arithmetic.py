@@ -32,9 +32,8 @@ def check_case(case: Case, instance: Instance | None = None) -> pd.DataFrame:
 
         instance = build(case)
     supply = Supply(case, instance)
-    rows = [
-        *_arrivals(supply), *_room(supply), *_servable(supply), *_carried(supply), *_power(supply), *_held_back(supply),
-    ]  # fmt: skip
+    parts = (_arrivals, _room, _servable, _carried, _power, _small_pools, _held_back)
+    rows = [row for part in parts for row in part(supply)]
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
 
@@ -288,3 +287,35 @@ def _held_back(supply: Supply) -> list[tuple[object, ...]]:
     return [
         (name, "", row.workload, 0, np.nan, row.topic, True, row.sentence) for row in supply.table("notes").itertuples()
     ]
+
+
+KEPT_S, LOSS = 20.0, 0.02
+"""Seconds of traffic kept, as HBM and DRAM hold, at which small pools are judged; and the loss of hits that is said."""
+
+
+def _small_pools(supply: Supply) -> list[tuple[object, ...]]:
+    """Units that see so little of a workload that caches of their own hit less: for information, all hold.
+
+    A unit wholly busy with one workload sees usable share / unit-seconds per request of it. Instances leave the loss
+    out: ``rack_local_return_share`` is the premise to lower.
+    """
+    from procure.demand.pool import pool_factor
+
+    keys = ["workload", "bucket", "t", "sku"]
+    each = sum(supply.table(name).groupby(keys)["rack_s"].min() for name in ("serve", "prefill")).dropna().reset_index()
+    each = each.merge(supply.table("rates"), on=keys[:3])
+    each = each[each["workload"].isin(supply.table("ages")["workload"]) & (each["requests_per_s"] > 0)]
+    each["busy"] = each["rack_s"] * each["requests_per_s"]
+    seen = each.groupby(["sku", "workload", "t"])[["requests_per_s", "busy"]].sum()
+    usable = supply.table("skus").set_index("sku")["usable_share"]
+    per_unit = (
+        (seen["requests_per_s"] / seen["busy"] * usable.reindex(seen.index, level="sku")).groupby(level=[0, 1]).min()
+    )
+    rows: list[tuple[object, ...]] = []
+    for (sku, workload), rate in per_unit.items():
+        loss = 1.0 - float(np.ravel(pool_factor(rate, KEPT_S))[0])
+        if loss > LOSS:
+            text = f"{workload} on {sku}: a busy unit sees {rate:.2g} requests/s; caches that it keeps to itself hit "
+            text += f"{loss:.0%} less than the curve. Plans leave that out; rack_local_return_share may be lowered."
+            rows.append(("Small pools", "", f"{workload} {sku}", rate, np.nan, "requests/s per unit", True, text))
+    return rows

@@ -95,3 +95,18 @@ def test_load_of_one_workload_on_one_pool_is_what_hand_arithmetic_gives(case):
     late = tables["prefill"].assign(meets_ttft=[0, 1])
     supply = Supply(case, Instance({**tables, "prefill": late}, {}))
     assert least_load(supply, 0, reuse=True) == np.inf  # 60% must be prefilled in full, and only 10% may be late
+
+
+def test_a_small_pool_is_said_where_its_own_traffic_loses_hits(case, instance):
+    """0.49 requests/s of large coding on a busy HGX server; a rack of NVL72 sees above ten."""
+    said = of(check_case(case, instance), "Small pools").set_index("item")
+    assert "code-agent-large hgx-h200" in said.index
+    assert said["holds"].all()
+    assert not said.index.str.contains("vr-nvl72").any()
+    row = said.loc["code-agent-large hgx-h200"]
+    slow = instance["serve"].query("sku == 'hgx-h200'").assign(rack_s=lambda x: x["rack_s"] / 100)
+    rest = instance["serve"].query("sku != 'hgx-h200'")
+    prefill = instance["prefill"].assign(rack_s=instance["prefill"]["rack_s"] / 100)
+    faster = changed(instance, serve=pd.concat([slow, rest], ignore_index=True), prefill=prefill)
+    assert row["value"] < 1
+    assert of(check_case(case, faster), "Small pools").empty
