@@ -14,7 +14,7 @@ from procure.case.scenarios import kv_formats, reuse_curves, scenario_values, we
 from procure.case.schema import TABLES
 from procure.case.settings import FILE, Settings
 from procure.catalogue import Catalogue, Sku
-from procure.catalogue.tables import resolve
+from procure.catalogue.tables import hint, resolve
 from procure.errors import Fault, InputError, nearest
 from procure.quarter import Quarter
 from procure.sizing import Card, card_names
@@ -72,7 +72,8 @@ def references(names: Names) -> tuple[list[Fault], dict[str, Card]]:
                 meant = resolve(str(value), known) if column.reference == "sku" else str(value)
                 if meant not in known:
                     expected = f"A known {column.reference.replace('_', ' ')}."
-                    faults.append(Fault(rows.file, line, column.name, str(value), expected, nearest(str(value), known)))
+                    say = (hint if column.reference == "sku" else nearest)(str(value), known)
+                    faults.append(Fault(rows.file, line, column.name, str(value), expected, say))
                 else:
                     row[column.name] = meant
     return faults, cards
@@ -103,7 +104,7 @@ def may_buy(settings: Settings | None, catalogue: Catalogue) -> list[Fault]:
     known = sorted(catalogue.skus)
     names = [] if settings is None else settings.may_buy
     return [
-        Fault(FILE, 0, "may_buy", name, "SKUs of the catalogue by their own names.", nearest(name, known))
+        Fault(FILE, 0, "may_buy", name, "SKUs of the catalogue by their own names.", hint(name, known))
         for name in names
         if name not in known
     ]

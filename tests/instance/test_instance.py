@@ -246,3 +246,11 @@ def test_faults_of_a_cases_own_throughput_are_said():
         tiny().replace(tables={"throughput": own_throughput(sku="gb3000")})
     with pytest.raises(InputError, match=r"deepseek-v3\.2"):
         build(tiny().replace(tables={"throughput": own_throughput(card="deepseek-v32")}))
+
+
+@pytest.mark.parametrize("name", ["NVL144", "Blackwell"])
+def test_an_ambiguous_rack_in_a_case_is_refused_with_its_meanings(name):
+    with pytest.raises(InputError, match="ambiguous"):
+        tiny().replace(tables={"fleet": fleet(("dc", name, 1, "2026Q1", 1e6))})
+    with pytest.raises(InputError, match="ambiguous"):
+        tiny().replace(settings={"may_buy": [name]})
