@@ -10,7 +10,7 @@ from pkgutil import iter_modules
 import typer
 
 from procure import __version__
-from procure.errors import InputError
+from procure.errors import Fault, InputError
 
 ORDER = ("prepare", "plan", "ask", "report")
 """Groups in the order in which help lists them; a group that is not named here comes last."""
@@ -73,5 +73,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return BAD_INPUT
         if debug:
             raise
+        if (place := _place(error)) is not None:
+            fault = Fault(str(place.filename), 0, "", "", f"{place.strerror}.", "Name another place or free this one.")
+            typer.echo(str(InputError([fault])), err=True)
+            return BAD_INPUT
         typer.echo(f"This is a bug in procure: {type(error).__name__}: {error}. Run again with --debug.", err=True)
         return BUG
+
+
+def _place(error: Exception) -> OSError | None:
+    """The file that could not be read or written, where that is what happened; libraries may have wrapped it."""
+    inner = error if isinstance(error, OSError) else next(iter(error.args), None)
+    return inner if isinstance(inner, OSError) and inner.filename and inner.strerror else None

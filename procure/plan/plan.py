@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import tempfile
 import time
@@ -16,6 +15,7 @@ from typing import Any
 import pandas as pd
 
 from procure.errors import Fault, InputError
+from procure.plan.reading import summary_faults, table_faults
 
 
 class Status(StrEnum):
@@ -123,14 +123,17 @@ class Plan:
         """
         folder = Path(folder)
         wrong = ""
-        if folder.is_file():
-            wrong = "This is a file."
-        elif folder.exists() and any(folder.iterdir()) and not (folder / "plan.json").exists():
-            wrong = "Holds files that are not a result of procure."
-        else:
-            home = next(parent for parent in (folder.absolute(), *folder.absolute().parents) if parent.exists())
-            if not os.access(home, os.W_OK):
-                wrong = f"{home} cannot be written to."
+        try:
+            if folder.exists() and not folder.is_dir():
+                wrong = "This is a file."
+            elif folder.exists() and any(folder.iterdir()) and not (folder / "plan.json").exists():
+                wrong = "Holds files that are not a result of procure."
+            else:
+                above = folder.absolute().parent
+                home = next(parent for parent in (above, *above.parents) if parent.exists())
+                Path(tempfile.mkdtemp(prefix=f".{folder.name}-old-", dir=home)).rmdir()
+        except OSError as error:
+            wrong = f"Cannot be written to: {error.strerror}."
         if wrong:
             raise InputError([Fault(str(folder), 0, "", "", wrong, "Name another folder.")])
 
@@ -180,7 +183,7 @@ class Plan:
         """Read a result folder back.
 
         Raises:
-            InputError: ``plan.json`` or a table is missing or cannot be read.
+            InputError: ``plan.json`` or a table is missing, cannot be read, or holds what a plan does not.
         """
         folder = Path(folder)
         try:
@@ -189,7 +192,8 @@ class Plan:
             raise InputError([
                 Fault(str(folder / "plan.json"), 0, "", "", "A result folder of procure is needed.", str(error))
             ]) from error  # fmt: skip
-        faults, tables = [], {}
+        faults = summary_faults(str(folder / "plan.json"), summary, [str(status) for status in Status])
+        tables = {}
         for name, columns in TABLES.items():
             path = folder / "tables" / f"{name}.csv"
             try:
@@ -198,9 +202,7 @@ class Plan:
             except (OSError, ValueError, pd.errors.ParserError) as error:
                 faults.append(Fault(str(path), 0, "", "", "This table of the result cannot be read.", str(error)))
                 continue
-            missing = [c for c in columns if c not in frame.columns]
-            if missing:
-                faults.append(Fault(str(path), 1, ", ".join(missing), "", "This column is missing."))
+            faults += table_faults(str(path), frame, columns, _TEXT)
             tables[name] = frame
         if faults:
             raise InputError(faults)

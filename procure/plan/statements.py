@@ -172,6 +172,10 @@ def summary(plan: Plan, instance: Instance) -> Iterable[str]:
     told = {(w["quarter"], w["workload"]): w["share"] for w in stated["shortfall"]["workloads"]}
     if set(short) != set(told) or any(differ(short[key], told[key]) for key in short):
         yield "plan.json and the SLA table name different shortfalls"
+    spans = instance["quarters"].groupby("planned")["quarter"].agg(list)
+    for key, flag in (("planned_quarters", 1), ("lookahead_quarters", 0)):
+        if stated[key] != spans.get(flag, []):
+            yield f"{key} are not those of the case"
     objective, bound, gap = stated["objective_usd"], stated["bound_usd"], stated["gap"]
     if bound is not None:
         if bound > objective + 1e-6 * abs(objective) + 1.0:

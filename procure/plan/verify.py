@@ -53,12 +53,12 @@ class Checks:
 
 def over(used: float, limit: float, unit: str = "") -> bool:
     """Whether a use is above its limit by more than the tolerance."""
-    return used > limit + RELATIVE * abs(limit) + BY_UNIT.get(unit, ABSOLUTE)
+    return not used <= limit + RELATIVE * abs(limit) + BY_UNIT.get(unit, ABSOLUTE)  # true of NaN as well
 
 
 def differ(a: float, b: float, relative: float = RELATIVE) -> bool:
     """Whether two numbers that should be the same are not."""
-    return abs(a - b) > relative * max(abs(a), abs(b)) + ABSOLUTE
+    return a != b and not abs(a - b) <= relative * max(abs(a), abs(b)) + ABSOLUTE  # true of NaN as well
 
 
 def verify(plan: Plan, case: Case, instance: Instance | None = None) -> pd.DataFrame:

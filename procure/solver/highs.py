@@ -15,6 +15,7 @@ import highspy
 import numpy as np
 from scipy import sparse
 
+from procure.errors import Fault, InputError
 from procure.solver.compile import Compiled
 
 INFINITY = highspy.kHighsInf
@@ -37,11 +38,16 @@ class Progress:
         return relative_gap(self.incumbent, self.bound)
 
 
+CLOSED = 1e-6
+"""A gap that counts as none: bounds are only as exact as the linear programs behind them."""
+
+
 @dataclass
 class Options:
     """How hard to try.
 
-    ``gap`` is relative; ``time_limit_s`` counts wall seconds over the whole solve; ``threads`` 0 leaves it to HiGHS.
+    ``gap`` is relative, and no less than :data:`CLOSED`; ``time_limit_s`` counts wall seconds over the whole solve;
+    ``threads`` 0 leaves it to HiGHS.
     """
 
     gap: float = 0.005
@@ -50,6 +56,23 @@ class Options:
     seed: int = 0
     progress: Callable[[Progress], None] | None = None
     started: float = field(default_factory=time.perf_counter)
+
+    def __post_init__(self) -> None:
+        """Refuse what no search can follow.
+
+        Raises:
+            InputError: a gap that is not between 0 and 1, a time limit that is not 0 or more, threads or seed below 0.
+        """
+        rules = [
+            ("gap", self.gap, 0.0 <= self.gap <= 1.0, "Between 0 and 1."),
+            ("time_limit", self.time_limit_s, self.time_limit_s >= 0.0, "0 seconds or more."),
+            ("threads", self.threads, self.threads >= 0, "0 (left to HiGHS) or more."),
+            ("seed", self.seed, 0 <= self.seed < 2**31, "Between 0 and 2,147,483,647."),
+        ]
+        wrong = [Fault("solve", 0, name, f"{value}", expected) for name, value, right, expected in rules if not right]
+        if wrong:
+            raise InputError(wrong)
+        self.gap = max(self.gap, CLOSED)
 
     def left(self) -> float:
         """Seconds left."""

@@ -91,3 +91,14 @@ def test_check_exits_with_6_where_demand_cannot_be_met(tmp_path, capsys):
     case.write(tmp_path / "big")
     assert main(["check", str(tmp_path / "big")]) == 6
     assert "FAIL" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["new", "/proc/nothing"], ["template", "/proc/nothing.xlsx"], ["new", "/dev/null/below"]],
+)
+def test_a_place_that_cannot_be_written_to_is_wrong_input_and_no_bug(words, capsys):
+    assert main(words) == 2
+    said = capsys.readouterr().err
+    assert "/dev/null" in said or "/proc/nothing" in said
+    assert "bug" not in said

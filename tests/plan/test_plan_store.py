@@ -127,3 +127,49 @@ def test_every_status_has_the_exit_code_of_the_contract():
         Status.SHORT: 6,
         Status.UNVERIFIED: 7,
     }
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [("status", "great"), ("objective_usd", "cheap"), ("objective_usd", float("nan")), ("gap", "small"),
+     ("shortfall", None), ("planned_quarters", []), ("lookahead_quarters", ["soon"]), ("purchases", "none"),
+     ("input_hash", 5)],
+)  # fmt: skip
+def test_a_summary_that_is_none_is_refused_by_its_key(plan, tmp_path, key, value):
+    out = plan.write(tmp_path / "out")
+    (out / "plan.json").write_text(json.dumps({**plan.summary, key: value}))
+    with pytest.raises(InputError) as refused:
+        Plan.read(out)
+    assert [fault.column for fault in refused.value.faults] == [key]
+
+
+def test_a_plan_json_that_is_no_object_is_refused(plan, tmp_path):
+    out = plan.write(tmp_path / "out")
+    (out / "plan.json").write_text("[]")
+    with pytest.raises(InputError, match="summary"):
+        Plan.read(out)
+
+
+@pytest.mark.parametrize(
+    ("table", "column", "cell"),
+    [("purchases", "count", "many"), ("purchases", "count", ""), ("purchases", "quarter", "soon"),
+     ("cash", "cash_usd", "abc"), ("limits", "used", "-"), ("fleet", "closing", "x"), ("fleet", "vintage", "old"),
+     ("kv_placement", "parked_bytes", "x"), ("checks", "holds", "perhaps"), ("demand", "kv_bytes", "x")],
+)  # fmt: skip
+def test_a_cell_that_is_none_is_refused_with_file_row_and_column(plan, tmp_path, table, column, cell):
+    out = plan.write(tmp_path / "out")
+    path = out / "tables" / f"{table}.csv"
+    frame = pd.read_csv(path, dtype=str, keep_default_na=False)
+    frame.loc[1, column] = cell
+    frame.to_csv(path, index=False)
+    with pytest.raises(InputError) as refused:
+        Plan.read(out)
+    (fault,) = refused.value.faults
+    assert (fault.file, fault.row, fault.column) == (str(path), 3, column)
+
+
+@pytest.mark.parametrize("place", ["/dev/null", "/proc/nothing", "n" * 300])
+def test_a_place_that_cannot_be_written_to_is_refused_before_the_work(tmp_path, place):
+    with pytest.raises(InputError):
+        Plan.check_target(tmp_path / place)
+    assert not list(tmp_path.iterdir())

@@ -236,3 +236,18 @@ def test_verification_knows_no_word_of_the_program():
     )
     answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert answer.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("key", ["planned_quarters", "lookahead_quarters"])
+def test_the_quarters_that_a_plan_states_are_those_of_the_case(full, key):
+    summary = {**full.plan.summary, key: full.plan.summary[key][:-1]}
+    assert "plan.json agrees with the tables" in full.failing(Plan(summary, full.plan.tables))
+
+
+def test_what_is_no_number_is_neither_within_a_limit_nor_the_same():
+    from procure.plan.verify import differ, over
+
+    assert over(float("nan"), 1.0)
+    assert differ(float("nan"), 1.0)
+    assert not differ(float("inf"), float("inf"))
+    assert not over(5.0, float("inf"))

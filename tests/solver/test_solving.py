@@ -12,6 +12,7 @@ import pytest
 from tiny_case import budget, fleet, quarter_names, tiny
 
 import procure
+from procure.errors import InputError
 from procure.instance import build
 from procure.plan import Status
 from procure.program import build as build_program
@@ -235,3 +236,19 @@ def test_given_the_fleet_every_quarter_is_a_block_of_its_own():
     assert sorted(found) == program.index.t
     fleet_columns = set(np.flatnonzero(compiled.master))
     assert not fleet_columns & {c for columns, _ in find_blocks(compiled) for c in columns}
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [("gap", float("nan")), ("gap", -0.1), ("gap", 1.5), ("time_limit_s", float("nan")), ("time_limit_s", -1.0),
+     ("threads", -1), ("seed", -1), ("seed", 2**31)],
+)  # fmt: skip
+def test_an_option_that_no_search_can_follow_is_refused(option, value):
+    with pytest.raises(InputError):
+        procure.solve(tiny(), **{option: value})
+
+
+def test_a_gap_of_zero_is_reached_and_not_searched_for_until_the_time_limit():
+    plan = procure.solve(tiny(), gap=0.0, threads=1, time_limit_s=60)
+    assert plan.status == "optimal"
+    assert plan.summary["gap"] <= plan.summary["gap_asked"] == 1e-6
