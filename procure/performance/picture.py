@@ -12,6 +12,20 @@ if TYPE_CHECKING:
     from procure.performance.figure import Load
 
 
+_STYLES = {"vendor claim": "--", "projection": ":"}
+
+
+def _legend(lines: pd.DataFrame, dots: list[dict[str, Any]]) -> str:
+    """What is on the picture, and nothing else."""
+    lengths = dict.fromkeys(f"{dot['isl']:,.0f}/{dot['osl']:,.0f}" for dot in dots)
+    said = [f"Dots: measured at {', '.join(lengths)} tokens."] if dots else ["Nothing measured on this card."]
+    kinds = set(lines["evidence"])
+    said += [
+        f"{word}: {kind}." for kind, word in (("vendor claim", "Dashed"), ("projection", "Dotted")) if kind in kinds
+    ]
+    return " ".join([*said, "Bands: low to high"])
+
+
 def draw(lines: pd.DataFrame, dots: list[dict[str, Any]], load: Load, vintage: str, path: Path) -> None:
     """Write the picture; the ending of ``path`` names its format.
 
@@ -29,7 +43,7 @@ def draw(lines: pd.DataFrame, dots: list[dict[str, Any]], load: Load, vintage: s
     FigureCanvasAgg(picture)
     left, right = picture.subplots(1, 2)
     for position, (name, line) in enumerate(lines.groupby("pool", sort=False)):
-        colour, style = f"C{position}", "--" if (line["evidence"] == "vendor claim").all() else "-"
+        colour, style = f"C{position}", _STYLES.get(str(line["evidence"].iloc[0]), "-")
         speed, rate = line["tps_user"], line["tokens_per_s_per_mw"] / 1000
         left.plot(speed, rate, style, color=colour, label=str(name))
         left.fill_between(speed, (rate * line["low"]).clip(lower=0.1), rate * line["high"], color=colour, alpha=0.12)
@@ -45,13 +59,14 @@ def draw(lines: pd.DataFrame, dots: list[dict[str, Any]], load: Load, vintage: s
         )
     left.set(yscale="log", xlabel="TPS/User", ylabel="thousand output tokens/s per MW", ylim=(1, None))
     right.set(yscale="log", xlabel="TPS/User", ylabel="USD per million output tokens")
-    left.set_title("Dots: measured (8k/1k). Dashed: vendor claim. Bands: low to high", fontsize=9)
+    left.set_title(_legend(lines, dots), fontsize=9)
     right.set_title("Straight-line over life at full use", fontsize=9)
     for axes in (left, right):
         axes.grid(True, which="both", alpha=0.25)
         axes.legend(fontsize=8)
     picture.suptitle(
-        f"{load.card.name}, {load.input_tokens:,.0f} in / {load.output_tokens:,.0f} out, software {vintage}",
+        f"{load.card.name}, {load.input_tokens:,.0f} in ({load.reused_share:.0%} reused) / "
+        f"{load.output_tokens:,.0f} out, software {vintage}",
         fontsize=11,
     )
     sources = "; ".join(dict.fromkeys(part for text in lines["source"] for part in str(text).split("; ")))

@@ -56,9 +56,14 @@ def longest_tokens(
 def most_sequences(
     card: Card, budget_bytes: float, tokens: Lengths, kv_format: Format, rule: str | Convention = "formula"
 ) -> Any:
-    """Sequences of that length whose stored bytes together do not exceed a budget; none for a negative budget."""
+    """Sequences of that length whose stored bytes together do not exceed a budget; none for a negative budget.
+
+    :data:`UNLIMITED` where a sequence stores nothing, or the budget is infinite.
+    """
     each = np.asarray(card.stored_bytes(tokens, kv_format, rule))
-    count = np.where(each > 0, max(budget_bytes, 0) // np.maximum(each, 1), UNLIMITED).astype(np.int64)
+    count = np.full(each.shape, UNLIMITED, dtype=np.int64)
+    limited = (each > 0) & np.isfinite(budget_bytes)
+    count[limited] = max(budget_bytes, 0) // each[limited]
     return count.item() if count.ndim == 0 else count
 
 

@@ -327,3 +327,14 @@ def test_all_points_of_a_large_case_take_seconds():
                 lpx=catalogue.sku("lpx") if name == "pair" else None,
             )
     assert time.perf_counter() - begin < 8.0  # about 1.3 s on a free core; shared machines are slower
+
+
+def test_the_picture_claims_measured_dots_only_where_there_are_some(load):
+    from procure.performance.figure import measured_points
+    from procure.performance.picture import _legend
+
+    pools = ["vr-nvl72", "vr-nvl72+lpx", "rubin-ultra"]
+    lines = figure(pools, load, vintage="base", speeds=(50.0,))
+    title = _legend(lines, measured_points(pools, load))
+    assert title == "Dots: measured at 8,192/1,024 tokens. Dashed: vendor claim. Dotted: projection. Bands: low to high"
+    assert "Nothing measured" in _legend(lines[lines["pool"] == "vr-nvl72"], [])

@@ -149,3 +149,11 @@ def test_a_million_lengths_of_every_card_take_seconds():
         card.loaded_bytes(tokens, "fp8")
     seconds = time.perf_counter() - start
     assert seconds / len(CARDS) * 60 < 20
+
+
+def test_sequences_that_store_nothing_and_infinite_budgets_are_without_limit():
+    card, hybrid = CARDS["deepseek-v3.2"], CARDS["qwen3.5-122b-a10b"]
+    assert most_sequences(card, 288e9, 0, "fp8") == UNLIMITED
+    assert most_sequences(card, float("inf"), 8_000, "fp8") == UNLIMITED
+    assert most_sequences(hybrid, 288e9, 0, "fp8") == 288_000_000_000 // hybrid.state_bytes("fp8")
+    assert most_sequences(card, 1e9, np.array([0, 8_000, 10**12]), "fp8").tolist() == [UNLIMITED, 2, 0]
