@@ -87,7 +87,7 @@ def roll(
     fleet = _fleet(case, plan, first)
     orders = _orders(case, plan, first)
     tables["fleet"] = fleet if actual_fleet is None else actual_fleet
-    tables["orders"] = orders if actual_orders is None else actual_orders
+    tables["orders"] = orders if actual_orders is None else _summed(actual_orders)
     if actual_fleet is not None:
         notes += _compare_fleet(fleet, actual_fleet)
     if actual_orders is not None:
@@ -168,6 +168,14 @@ def _orders(case: Case, plan: Plan, first: Quarter) -> pd.DataFrame:
     return out[columns]
 
 
+def _summed(orders: pd.DataFrame) -> pd.DataFrame:
+    """Orders that have slipped into one delivery at one price and one share paid, as one row."""
+    same = [name for name in orders.columns if name != "count"]
+    if not len(orders):
+        return orders
+    return orders.groupby(same, as_index=False, dropna=False, sort=False)["count"].sum()[list(orders.columns)]
+
+
 def _paid_share(case: Case, row: Any) -> float:
     """Paid with the order over all that a unit costs: the milestone on price and attach, nothing on installation."""
     milestone = case.catalogue.sku(row.sku).milestone_order
@@ -201,7 +209,7 @@ def _compare_orders(planned: pd.DataFrame, actual: pd.DataFrame) -> list[tuple[s
 
 def _counts(planned: pd.DataFrame, actual: pd.DataFrame, key: list[str]) -> list[tuple[Any, float, float]]:
     sums = [table.groupby(key)["count"].sum().to_dict() if len(table) else {} for table in (planned, actual)]
-    keys: list[Any] = sorted({*map(tuple, sums[0]), *map(tuple, sums[1])})  # type: ignore[arg-type]
+    keys: list[Any] = sorted({*map(tuple, sums[0]), *map(tuple, sums[1])})
     return [(k, float(sums[0].get(k, 0)), float(sums[1].get(k, 0))) for k in keys]
 
 
