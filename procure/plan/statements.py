@@ -91,7 +91,7 @@ def sla(plan: Plan, instance: Instance) -> Iterable[str]:
         total, in_time, first = served[key]
         task = tasks[position[key[0]], key[1]]
         some = total > 0
-        if not 0.0 <= row.short_share <= 1.0:
+        if not -1e-9 <= row.short_share <= 1.0 + 1e-9:
             yield f"{label}: a share of {row.short_share:g} short"
         yield from compare(
             label,

@@ -221,7 +221,7 @@ def _sla(m: Any, index: Index, value: Values, names: dict[int, str], prefill: pd
     rows = []
     for t, w in index.loads:
         short = value(m.short[t, w])
-        short = short if short > 1e-7 else 0.0
+        short = min(short, 1.0) if short > 1e-7 else 0.0
         served, in_time, first = seen[t, w]
         target = index.workload[w]
         task = index.task[t, w]
