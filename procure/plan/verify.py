@@ -26,6 +26,8 @@ RELATIVE = 1e-5
 ABSOLUTE = 1e-6
 BY_UNIT = {"B": 1e6, "B/s": 1e6, "B/day": 1e11, "USD": 1.0}
 """Absolute tolerance of limits in units that are small against what is planned: the solver works in TB and M USD."""
+SHARE = 1e-6
+"""Absolute tolerance of a share of a rate: the solver's own, as it serves and prefills in shares; less is its dust."""
 MONEY = 1e-6
 """Relative tolerance of money against the objective."""
 
@@ -59,6 +61,11 @@ def over(used: float, limit: float, unit: str = "") -> bool:
 def differ(a: float, b: float, relative: float = RELATIVE) -> bool:
     """Whether two numbers that should be the same are not."""
     return a != b and not abs(a - b) <= relative * max(abs(a), abs(b)) + ABSOLUTE  # true of NaN as well
+
+
+def unlike(a: float, b: float, rate: float) -> bool:
+    """Whether parts of a rate that should be the same are not, by more than a solver working in shares leaves."""
+    return differ(a, b) and not abs(a - b) <= SHARE * rate
 
 
 def verify(plan: Plan, case: Case, instance: Instance | None = None) -> pd.DataFrame:
@@ -200,7 +207,7 @@ def _demand(plan: Plan, instance: Instance) -> Iterable[str]:
         if r.requests_per_s > 0:
             key = (names[r.t], r.workload, r.bucket)
             needed = (1.0 - short.get(key[:2], 0.0)) * r.requests_per_s
-            if differ(served.get(key, 0.0), needed):
+            if unlike(served.get(key, 0.0), needed, r.requests_per_s):
                 yield f"{' '.join(key)}: {served.get(key, 0.0):g} requests/s served of {needed:g}"
     lost = total = 0.0
     priority = dict(zip(instance["workloads"]["workload"], instance["workloads"]["priority"], strict=True))
@@ -218,8 +225,10 @@ def _prefill(plan: Plan, instance: Instance) -> Iterable[str]:
     keys = ["quarter", "site", "workload", "bucket"]
     decoded = plan.tables["serving"].groupby(keys)["requests_per_s"].sum().to_dict()
     filled = plan.tables["prefill"].groupby(keys)["requests_per_s"].sum().to_dict()
+    names = instance["quarters"]["quarter"].tolist()
+    rate = {(names[r.t], r.workload, r.bucket): r.requests_per_s for r in instance["rates"].itertuples()}
     for key in sorted(set(decoded) | set(filled)):
-        if differ(decoded.get(key, 0.0), filled.get(key, 0.0)):
+        if unlike(decoded.get(key, 0.0), filled.get(key, 0.0), rate.get((key[0], *key[2:]), 0.0)):
             yield f"{' '.join(key)}: {filled.get(key, 0.0):g} prefilled, {decoded.get(key, 0.0):g} decoded"
 
 

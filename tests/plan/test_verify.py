@@ -251,3 +251,9 @@ def test_what_is_no_number_is_neither_within_a_limit_nor_the_same():
     assert differ(float("nan"), 1.0)
     assert not differ(float("inf"), float("inf"))
     assert not over(5.0, float("inf"))
+
+
+@pytest.mark.parametrize("peak", [1e12, 1e-9, 0.0])
+def test_a_plan_verifies_whatever_the_size_of_its_demand(peak):
+    case = tiny(peaks={"chat": [peak] * 3})
+    assert procure.solve(case, threads=1).tables["checks"]["holds"].all()
