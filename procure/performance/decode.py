@@ -113,8 +113,8 @@ def engine(deployment: Deployment, lengths: Lengths, rules: Physics, practice: P
         attention_flops=np.asarray(card.decode_attention_flops(lengths.mean), dtype=float)[:, None, None],
     )
     room = room_bytes_per_gpu(pool, work, layout, resident)
-    stored_mean = by_draft("stored_bytes", lengths.mean)
-    stored_upper = by_draft("stored_bytes", lengths.upper)
+    stored_mean = by_draft("hbm_bytes", lengths.mean)
+    stored_upper = by_draft("hbm_bytes", lengths.upper)
     fits = largest_batch_in_hbm(work, layout, room, stored_mean, stored_upper)
 
     per_step = rules.tokens_per_step(drafts)

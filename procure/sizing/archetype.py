@@ -36,6 +36,8 @@ FAMILIES: dict[str, type[Attention]] = {
 MHA, MQA, MFA, windows and chunks are ``gqa``; DSA is ``mla`` with an ``index`` table.
 """
 
+_WORDS = {"int": "a positive whole number", "bool": "true or false"}
+
 _FEED_FORWARD = (
     "dense_layers",
     "dense_width",
@@ -106,7 +108,15 @@ def _filled(kind: type, block: Mapping[str, Any], other: set[str], where: str, f
     for name, field in known.items():
         if name not in block:
             if field.default is MISSING and "None" not in str(field.type):
-                faults.append(Fault(file, 0, f"{where}.{name}", "", f"This field is needed ({field.type})."))
+                faults.append(
+                    Fault(
+                        file,
+                        0,
+                        f"{where}.{name}",
+                        "",
+                        f"This field is needed ({_WORDS.get(str(field.type), str(field.type))}).",
+                    )
+                )
             elif field.default is MISSING:
                 values[name] = None
             continue

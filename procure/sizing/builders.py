@@ -95,7 +95,7 @@ def _head_dim(config: Config, heads: int) -> int:
             return config.need(name)
     if model_type(config) in DERIVES_HEAD_DIM:
         hidden = config.need("hidden_size", "n_embd")
-        if hidden % heads:
+        if hidden % heads and not any(fault.column in ("hidden_size", "n_embd") for fault in config.faults):
             config.fault("head_dim", "", f"Needed: hidden_size {hidden} is no multiple of {heads} heads.")
         return max(hidden // heads, 1)
     config.fault(

@@ -224,6 +224,11 @@ class Card:
         """
         return self._evaluate("held", tokens, kv_format, convention)
 
+    def hbm_bytes(self, tokens: Lengths, kv_format: Format, convention: str | Convention = "formula") -> Bytes:
+        """The part of :meth:`stored_bytes` that lies in HBM: all but what MSA keeps in host memory."""
+        host = self.components(tokens, kv_format, convention)["host_memory"] if "msa" in self.families else 0
+        return self.stored_bytes(tokens, kv_format, convention) - host
+
     def loaded_bytes(self, tokens: Lengths, kv_format: Format, convention: str | Convention = "formula") -> Bytes:
         """Bytes that one decode step of one sequence moves: entries read, states read and written back."""
         return self._evaluate("read", tokens, kv_format, convention)
@@ -237,9 +242,7 @@ class Card:
         reusable at exactly the length they were made for, so a prefix at the receiver does not save them.
 
         Args:
-            tokens: length of the sequence.
-            kv_format: as in :meth:`stored_bytes`.
-            convention: as in :meth:`stored_bytes`.
+            tokens, kv_format, convention: as in :meth:`stored_bytes`.
             cached_tokens: length of the prefix that the receiver holds.
         """
         whole = self.stored_bytes(tokens, kv_format, convention)

@@ -89,6 +89,9 @@ def _per_unit(card: Card, tokens: int, question: Question, sku: Sku, reserved: f
     hbm = sku.gpus * sku.hbm_bytes_per_gpu * question.hbm_share
     weights = card.weight_bytes(question.weight_precision) * question.copies
     free = max(hbm - weights, 0.0)
+    formats = question.kv_format, question.convention
+    outside = card.stored_bytes(tokens, *formats) - card.hbm_bytes(tokens, *formats)
+    each, reserved = card.hbm_bytes(tokens, *formats), reserved - outside
     return {
         "sku": sku.name,
         "hbm_bytes": hbm,
@@ -97,7 +100,7 @@ def _per_unit(card: Card, tokens: int, question: Question, sku: Sku, reserved: f
         else question.weight_precision,
         "weight_bytes": weights,
         "free_hbm_bytes": free,
-        "sequences_formula": _finite(most_sequences(card, free, tokens, question.kv_format, question.convention)),
+        "sequences_formula": int(free // each) if each else None,
         "sequences_reserved": int(free // reserved) if reserved else None,
     }
 

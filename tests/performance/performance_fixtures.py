@@ -48,6 +48,8 @@ class HandCard:
     def stored_bytes(self, tokens, kv_format):
         return np.asarray(tokens, dtype=float) * self.kv_elements * {"bf16": 2.0, "fp8": 1.0, "fp4": 0.5}[kv_format]
 
+    hbm_bytes = stored_bytes
+
     def speculating(self):
         more = 1 + len(self.drafts) / self.layers
         return replace(self, kv_elements=self.kv_elements * more, drafts=())

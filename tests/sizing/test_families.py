@@ -229,6 +229,8 @@ def test_memory_sparse_attention_keeps_routing_keys_in_hbm_and_content_in_host_m
     everything = memory(64).stored_bytes(tokens, "bf16") + weights
     assert everything > hbm  # so the content must wait in host memory
     assert memory(64).components(tokens, "bf16")["host_memory"] == 2 * (in_hbm(64) - weights)
+    assert memory(64).hbm_bytes(tokens, "bf16") == in_hbm(64) - weights
+    assert Card.load("glm-5.1").hbm_bytes(tokens, "bf16") == Card.load("glm-5.1").stored_bytes(tokens, "bf16")
 
 
 def test_transfer_moves_new_tokens_and_every_state_once():
