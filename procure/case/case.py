@@ -244,15 +244,17 @@ class Case:
         rows = pd.Series(True, index=frame.index) if key is None else _rows_with(frame, TABLES[table], key)
         if not rows.any():
             raise InputError([Fault("sweep", 0, "name", name, f"A key of {table}.csv; no row has {key!r}.")])
-        if isinstance(value, str) and value.startswith("x"):
-            frame[column] = frame[column].where(~rows, self.tables[table][column] * float(value[1:]))
+        if TABLES[table].by_column[column].kind in ("number", "integer") and str(value).startswith("x"):
+            frame[column] = frame[column].where(~rows, self.tables[table][column] * _factor(name, str(value)))
         else:
             frame[column] = frame[column].astype(object).where(~rows, value)
         return self.replace(tables={table: frame})
 
     def _with_hardware(self, sku: str, attribute: str, value: Any) -> Case:
         fact = self.catalogue.fact(sku, attribute)
-        number = fact.number * float(value[1:]) if isinstance(value, str) and value.startswith("x") else value
+        number = value
+        if not isinstance(fact.value, str) and str(value).startswith("x"):
+            number = fact.number * _factor(f"hardware.{sku}.{attribute}", str(value))
         row = {"sku": sku, "attribute": attribute, "value": str(number), "unit": fact.unit, "source": "with_value"}
         table = self._given_tables.get("hardware", pd.DataFrame(columns=list(TABLES["hardware"].by_column)))
         kept = table[~((table["sku"] == sku) & (table["attribute"] == attribute))]
@@ -310,6 +312,14 @@ def _catalogue(tables: Mapping[str, Rows]) -> tuple[Catalogue, list[Fault]]:
         return Catalogue.read(complete["hardware"], attach=complete["attach"], prices=complete["prices"]), []
     except InputError as error:
         return Catalogue.read(), error.faults
+
+
+def _factor(name: str, text: str) -> float:
+    """The factor that a text such as ``x1.2`` states."""
+    try:
+        return float(text[1:])
+    except ValueError:
+        raise InputError([Fault("sweep", 0, name, text, "A value, or a factor such as x1.2.")]) from None
 
 
 def _rows_with(frame: pd.DataFrame, table: Table, key: str) -> pd.Series:

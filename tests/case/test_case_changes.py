@@ -112,3 +112,19 @@ def test_the_premises_of_a_case_are_those_that_it_did_not_state(small):
     assert "column/expansions.ports" not in small.premises  # there are no expansions
     stated = small.with_value("utilisation_cap", 0.7)
     assert set(small.premises) - set(stated.premises) == {"case/utilisation_cap"}
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("budget.budget_usd", "xabc"),
+        ("budget.budget_usd", "x"),
+        ("workloads.card", "x2"),
+        ("hardware.vr-nvl72.kind", "x2"),
+        ("hardware.vr-nvl72.power_kw", "xyz"),
+        ("utilisation_cap", "x1.2"),
+    ],
+)
+def test_a_factor_that_is_none_or_of_what_is_no_number_is_refused(small, name, value):
+    with pytest.raises(InputError):
+        small.with_value(name, value)
