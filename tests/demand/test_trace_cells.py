@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
+from procure.demand.trace import Options, analyse
 from procure.demand.trace.readers import BadLines, batches
+from procure.demand.trace.write import reuse_curve
 
 HEADING = "timestamp,input_tokens,output_tokens"
 
@@ -59,3 +63,29 @@ def test_a_request_that_ends_before_it_begins_is_a_bad_line(tmp_path):
     rows, bad = read(tmp_path, "0,1,1,2.5", "1,1,1,-1", heading=f"{HEADING},service_s")
     assert len(rows) == 1
     assert "0 s or more" in bad.kept[0][2]
+
+
+def small(tmp_path, *prompts):
+    """A Mooncake trace of one request a second, each (input tokens, blocks)."""
+    path = tmp_path / "t.jsonl"
+    rows = [
+        {"timestamp": 1000 * i, "input_length": tokens, "output_length": 5, "hash_ids": blocks}
+        for i, (tokens, blocks) in enumerate(prompts)
+    ]
+    path.write_text("\n".join(map(json.dumps, rows)) + "\n")
+    return analyse([path], Options(block_tokens=512))
+
+
+def test_one_prompt_shares_no_prefix(tmp_path):
+    assert small(tmp_path, (1500, [1, 2, 3])).shared_prefix_tokens == 0
+
+
+def test_equal_prompts_share_less_than_the_prompt(tmp_path):
+    assert small(tmp_path, *[(1500, [1, 2, 3])] * 4).shared_prefix_tokens == 1024
+
+
+def test_returns_of_a_short_trace_never_fall_with_age(tmp_path):
+    trace = small(tmp_path, (1024, [1, 2]), (1024, [1, 3]), (1024, [4, 5]), (1024, [4, 9]), (1024, [6, 7]))
+    share = reuse_curve(trace, "w")["return_share"]
+    assert share.is_monotonic_increasing
+    assert share.max() > 0

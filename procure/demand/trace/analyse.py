@@ -155,6 +155,8 @@ def _start(trace: Trace, batch: Batch, options: Options) -> ReuseMeter:
     trace.session_clock = _own_clocks(batch) if options.session_clock is None else options.session_clock
     trace.block_tokens = options.block_tokens or infer_block_tokens(batch)
     common = infer_shared_blocks(batch) if len(batch.blocks) and not trace.session_clock else 0
+    # A block may be filled in part: what is shared stays below the prompt itself.
+    common = min(common, max(int((batch.input_tokens.mean() - 1) // trace.block_tokens), 0))
     trace.common_tokens = trace.shared_prefix_tokens = float(common * trace.block_tokens)
     known = np.isfinite(batch.service_s).any() or options.service_tps is not None
     trace.clock = "idle" if known else "start"

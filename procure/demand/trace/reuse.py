@@ -28,7 +28,9 @@ def infer_block_tokens(batch: Batch) -> int:
 
 
 def infer_shared_blocks(batch: Batch, share: float = 0.9) -> int:
-    """Leading blocks that at least ``share`` of the prompts of a batch have in common."""
+    """Leading blocks that at least ``share`` of the prompts of a batch have in common; one prompt shares none."""
+    if len(batch) < 2:
+        return 0
     start = np.cumsum(batch.block_count) - batch.block_count
     depth = 0
     while True:

@@ -129,7 +129,8 @@ def reuse_curve(trace: Trace, workload: str) -> pd.DataFrame:
     if not len(ttl):
         return pd.DataFrame(columns=columns)
     prefix = trace.shared_share
-    share = ((ttl["hit_rate"] - prefix) / (ttl["reused_share"] - prefix)).clip(0, 1)
+    # R cannot fall with age; measured on the references from each age on, it may where they are few.
+    share = ((ttl["hit_rate"] - prefix) / (ttl["reused_share"] - prefix)).clip(0, 1).fillna(0.0).cummax()
     return ttl.assign(curve=workload, return_share=share)[columns]
 
 
