@@ -89,6 +89,8 @@ class _Run:
         self.best_cost = float("inf")
         self.best_outcomes: list[Outcome] = []
         self.bound = -float("inf")
+        self.margin = np.zeros(len(parent.blocks))
+        """Basis points that recent fleets were short of, per block."""
         for cut in parent.cuts:
             self.master.add(cut)
 
@@ -188,6 +190,8 @@ class _Run:
             if found.x is None or found.theta is None:
                 break
             new = self._visit(found.x, found.theta)
+            if self.best is None:
+                self._try_with_margin()
             self.options.report(self.objective, self._incumbent(), self.bound)
             beside = self.best if self.best is not None else self.inside
             if beside is not None and new and self._gap() > self._target():
@@ -200,6 +204,16 @@ class _Run:
                 break
         return self._finish(iterations)
 
+    def _try_with_margin(self) -> None:
+        """Look for a first incumbent at a distance from the cuts that grows with what fleets are short of."""
+        if not self.margin.any() or self.options.left() <= 0:
+            return
+        found = self.master.with_margin(self.margin, ROUGH_GAP, min(ROUGH_SECONDS, self.options.left()))
+        if found.x is None or found.theta is None:
+            self.margin /= 4  # no fleet has that much room
+            return
+        self._visit(found.x, found.theta)
+
     def _closest(self) -> float:
         """The relative gap of the master that leaves room for the cuts' own tolerance."""
         return 0.0 if self.objective == "shortfall" else self.options.gap / 3
@@ -210,6 +224,8 @@ class _Run:
         new = self._learn(outcomes, x, theta)
         if point is None:
             self._offer(x, outcomes)
+            excess = np.array([o.excess for o in outcomes])
+            self.margin = np.where(excess > NO_EXCESS, np.maximum(1.5 * self.margin, 1.2 * excess), self.margin)
         return new
 
     def _relaxation(self) -> Solution | None:

@@ -66,18 +66,22 @@ class Master:
         self.solver = new_solver(options)
         load(self.solver, sparse.csr_matrix(matrix), self.cost, (lower, upper), (self._lower, self._upper))
         self.integer = np.append(compiled.integer[columns], np.zeros(self.blocks, dtype=bool))
+        self._feasibility: list[tuple[int, Cut, float]] = []
         self._counting = np.append(compiled.counting[columns], np.zeros(self.blocks, dtype=bool))
         bounds = compiled.row_lower[rows], compiled.row_upper[rows]
         self._counted = _counted(part, *bounds, compiled.counting[columns])
 
     def add(self, cut: Cut) -> None:
         """Add a cut, scaled so that its largest coefficient is one."""
+        row = self.solver.getNumRow()
         index = np.flatnonzero(cut.slope)
         value = cut.slope[index]
         if not cut.feasibility:
             index, value = np.append(index, self.count + cut.block), np.append(value, -1.0)
         scale = np.abs(value).max() if len(value) else 1.0
         self.solver.addRow(-INFINITY, -cut.constant / scale, len(index), index.astype(np.int32), value / scale)
+        if cut.feasibility:
+            self._feasibility.append((row, cut, scale))
 
     def relaxed(self) -> Proposal:
         """The optimum of the relaxation."""
@@ -121,6 +125,20 @@ class Master:
         self.solver.changeColsBounds(len(index), index, low, self._upper[columns])
         answer = self._search(self.integer, gap, seconds, INFINITY, None)
         self.solver.changeColsBounds(len(index), index, self._lower[columns], self._upper[columns])
+        return self._proposal(answer, None, whole=True)
+
+    def with_margin(self, margin: np.ndarray, gap: float, seconds: float) -> Proposal:
+        """A fleet in whole numbers that keeps a margin from what is known not to serve.
+
+        ``margin`` is in basis points of shortfall, per block: about what the last fleets were short of. The known cuts
+        are not all, so that a fleet which just fulfils them is short again; one with some room is often not. Its bound
+        says nothing about the program.
+        """
+        for row, cut, scale in self._feasibility:
+            self.solver.changeRowBounds(row, -INFINITY, (-cut.constant - margin[cut.block]) / scale)
+        answer = self._search(self.integer, gap, seconds, INFINITY, None)
+        for row, cut, scale in self._feasibility:
+            self.solver.changeRowBounds(row, -INFINITY, -cut.constant / scale)
         return self._proposal(answer, None, whole=True)
 
     def _minor(self, size: float) -> np.ndarray:
