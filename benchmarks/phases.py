@@ -41,9 +41,8 @@ def main() -> None:
         seconds = [run[phase] for run in runs]
         ratio = statistics.median(run[phase] / run["size"] for run in runs)
         middle = statistics.median(seconds)
-        print(
-            f"{phase:8s} {middle:8.2f} s  ({min(seconds):.2f} to {max(seconds):.2f})  {middle / total:6.1%}  x size {ratio:.2f}"
-        )
+        spread = f"({min(seconds):.2f} to {max(seconds):.2f})"
+        print(f"{phase:8s} {middle:8.2f} s  {spread:16s} {middle / total:6.1%}  x size {ratio:.2f}")
     rest = statistics.median(sum(v for k, v in run.items() if k not in ("solve", "gap reached")) for run in runs)
     print(f"all but the solver: {rest:.1f} s; gap reached: {statistics.median(run['gap reached'] for run in runs):.3%}")
 

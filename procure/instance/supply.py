@@ -127,8 +127,8 @@ def _fixed(case: Case) -> pd.DataFrame:
     ]
     for origin, units in (("fleet", fleet), ("order", orders)):
         groups: dict[tuple[str, str, str], list[tuple[float, float, float, int]]] = {}
-        for key, *unit in units:
-            groups.setdefault(key, []).append(tuple(unit))
+        for key, count, price_usd, paid_share, flag in units:
+            groups.setdefault(key, []).append((count, price_usd, paid_share, flag))
         for number, ((site, sku, quarter), parts) in enumerate(sorted(groups.items())):
             count = sum(part[0] for part in parts)
             if count == 0:
