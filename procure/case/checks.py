@@ -250,7 +250,14 @@ def _curves(tables: Tables) -> list[Fault]:
     return faults
 
 
-LASTING = ("power_basis", "pue", "floor_load_kg_per_m2", "electricity_usd_per_kwh", "space_usd_per_kw_month")
+LASTING = (
+    "power_basis",
+    "pue",
+    "floor_load_kg_per_m2",
+    "pods_max",
+    "electricity_usd_per_kwh",
+    "space_usd_per_kw_month",
+)
 """Columns of ``sites`` that a plan reads once: they cannot differ between the rows of a site."""
 
 

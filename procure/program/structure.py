@@ -6,6 +6,7 @@ from typing import Any
 
 import pyomo.environ as pyo
 
+from procure.errors import Fault, InputError
 from procure.program.index import Index, group
 from procure.program.linear import Terms
 
@@ -129,5 +130,6 @@ def order_bound(index: Index, site: str, sku: str) -> float:
     if index.sku[sku].pod_slots:
         bound = min(bound, index.pods_at[site].pods_max * index.pods_at[site].nvl72_per_pod)
     if bound == float("inf"):
-        raise ValueError(f"no limit bounds an order of {sku} at {site}; state a supply cap or a site limit")
+        expected = "A limit that bounds an order: supply_per_quarter in hardware.csv, or a limit of the site."
+        raise InputError([Fault("hardware.csv", 0, "supply_per_quarter", f"{sku} at {site}", expected)])
     return float(int(bound))

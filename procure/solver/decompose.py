@@ -300,5 +300,7 @@ class _Run:
         values[self.parent.columns] = x
         for block, outcome in zip(self.parent.blocks, self.best_outcomes, strict=True):
             values[block.columns] = outcome.values
+        if self.bound > self.best_cost + 1e-4 * max(1.0, abs(self.best_cost)):
+            raise RuntimeError(f"the bound {self.bound} is above the plan's {self.best_cost}: a cut cannot be right")
         status = "optimal" if self._gap() <= self._target() else "limit"
         return Solution(status, values, self.best_cost, min(self.bound, self.best_cost), iterations)

@@ -115,12 +115,18 @@ def causes(
     without = {name: _relaxed(program, compiled, options, name) for name in LIMITS if _has(compiled, name)}
     free = _relaxed(program, compiled, options, "all")
     pointed = {(r.t, r.workload) for r in instance["serve"].itertuples()}
+    serving: dict[str, set[str]] = defaultdict(set)
+    for r in instance["serve"].itertuples():
+        serving[r.workload].add(r.sku)
+    orderable = {sku for _, sku, _ in program.index.orders}
     arrival = _first_arrival(program)
     found = []
     for (t, w), share in sorted(short.items()):
         named = [name for name, value in without.items() if base[t, w] - value[t, w] > SMALL]
         if (t, w) not in pointed:
             text = "no deployment meets its SLA"
+        elif free[t, w] > SMALL and not orderable & serving[w]:
+            text = "nothing that may be bought serves it"
         elif free[t, w] > share - SMALL and t < arrival:
             text = "inside lead time"
         elif named:

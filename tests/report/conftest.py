@@ -125,6 +125,8 @@ def make_plan(rename: Callable[[str], str] = lambda name: name, price_factor: fl
              "planned_quarters": QUARTERS[:PLANNED], "lookahead_quarters": QUARTERS[PLANNED:],
              "versions": {"procure": "0.1.0", "highspy": "1.16.0"},
              "seconds": {"solve": 12.0}, "evidence": {"money": {"analyst": 0.7, "assumption": 0.3}}}  # fmt: skip
+    bought = made["purchases"]
+    facts["purchases"] = bought.loc[bought["span"] == "planned", ["quarter", "site", "sku", "count"]].to_dict("records")
     return Plan({**facts, **summary}, made)
 
 
