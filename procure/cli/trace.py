@@ -37,7 +37,7 @@ def trace(
     Reads Mooncake JSONL, Azure CSV, sessions as JSON, rates, and CSV or JSONL that name time, input, output and a
     session or block hashes. Bad lines are counted and numbered, never guessed.
     """
-    from procure.demand.library import scenario_names
+    from procure.demand.packaged import scenario_names
     from procure.demand.trace import Options, analyse, write
 
     faults = []

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from procure.demand.library import TIERS, defaults, scenario_names, targets
+from procure.demand.packaged import TIERS, defaults, scenario_names, targets
 from procure.demand.reuse import curve_names
 from procure.errors import Fault, InputError, nearest
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from procure.demand.library import scenario_facts, sla_facts
+from procure.demand.packaged import scenario_facts, sla_facts
 from procure.demand.reuse import Curve, own_curves, reuse_facts
 from procure.instance import Instance
 from procure.plan.plan import frame

@@ -11,7 +11,7 @@ from scipy.integrate import quad
 from scipy.stats import norm
 
 from procure.demand import build
-from procure.demand.library import TIERS, scenario_facts, scenario_names, sla_facts
+from procure.demand.packaged import TIERS, scenario_facts, scenario_names, sla_facts
 from procure.demand.reuse import LAST_AGE_S, curve_names, interval_ends, intervals, packaged_curve, reuse_facts
 from procure.errors import InputError
 from procure.quarter import Quarter
@@ -82,7 +82,7 @@ def test_bucket_means_equal_those_of_the_log_normal_that_four_numbers_state(name
 def test_nodes_give_the_bytes_of_windowed_layers_within_one_percent(window):
     """Five layers in six with a window, over all packaged scenarios."""
     from procure.demand import lengths
-    from procure.demand.library import defaults
+    from procure.demand.packaged import defaults
 
     base = defaults()
     points = lengths.from_quantiles(*(base[f"input_{q}_tokens"].to_numpy() for q in ("mean", "p50", "p90", "p99")))
@@ -113,7 +113,7 @@ def test_nodes_lie_around_the_mean_of_their_bucket():
 
 def test_quantiles_of_the_library_survive_the_fit_of_the_mean():
     from procure.demand import lengths
-    from procure.demand.library import defaults
+    from procure.demand.packaged import defaults
 
     base = defaults()
     given = {q: base[f"input_{q}_tokens"].to_numpy() for q in ("mean", "p50", "p90", "p99")}

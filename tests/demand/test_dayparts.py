@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from procure.demand.dayparts import dayparts, packaged_profiles, parts, to_peak
-from procure.demand.library import defaults, scenario_names
+from procure.demand.packaged import defaults, scenario_names
 
 
 @pytest.fixture
