@@ -94,6 +94,9 @@ class Index:
             if (site, name) in self.allowed
             for t in range(int(sku.first_order_t), int(sku.last_order_t) + 1)
         ]
+        self.ordered_at: dict[tuple[str, str], list[int]] = defaultdict(list)
+        for site, name, t in self.orders:
+            self.ordered_at[site, name].append(t)
         self.fixed = {row.group: row for row in instance["fixed"].itertuples()}
         first: dict[tuple[str, str], int] = {}
         for site, name, t in self.orders:
@@ -188,18 +191,7 @@ class Index:
     def delivered(self, site: str, sku: str, t: int) -> list[tuple[str, str, int]]:
         """Orders that have been delivered by quarter ``t``."""
         lead = int(self.sku[sku].lead_quarters)
-        return [
-            (site, sku, o)
-            for o in range(int(self.sku[sku].first_order_t), t - lead + 1)
-            if o in self._order_set(site, sku)
-        ]
-
-    def _order_set(self, site: str, sku: str) -> set[int]:
-        if not hasattr(self, "_order_sets"):
-            self._order_sets: dict[tuple[str, str], set[int]] = defaultdict(set)
-            for s, k, t in self.orders:
-                self._order_sets[s, k].add(t)
-        return self._order_sets[site, sku]
+        return [(site, sku, o) for o in self.ordered_at.get((site, sku), []) if o + lead <= t]
 
     def residual(self, paid_usd: float, sku: str, age_quarters: int) -> float:
         """USD that a unit would sell for at an age: straight line to zero over its life, times a haircut."""
