@@ -177,8 +177,11 @@ class _Run:
             iterations += 1
             aim = max(min(aim, self._gap() / 3), self._closest())
             seconds = ROUGH_SECONDS if aim > self._closest() else INFINITY
-            search = self.master.whole if exact else self.master.nearly_whole
-            found = search(aim, seconds, self._enough(), self._start())
+            if exact:
+                found = self.master.whole(aim, seconds, self._enough(), self._start())
+            else:
+                size = self.best_cost if self.best is not None else self.bound
+                found = self.master.nearly_whole(aim, seconds, self._enough(), self._start(), size)
             if found.status == "infeasible":
                 return Solution("infeasible", None, None, None, iterations)
             if found.bound is not None:

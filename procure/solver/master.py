@@ -93,13 +93,15 @@ class Master:
         answer = self._search(self.integer, gap, seconds, enough, start)
         return self._proposal(answer, answer.bound, whole=True)
 
-    def nearly_whole(self, gap: float, seconds: float, enough: float, start: np.ndarray | None) -> Proposal:
+    def nearly_whole(
+        self, gap: float, seconds: float, enough: float, start: np.ndarray | None, size: float
+    ) -> Proposal:
         """A fleet in whole numbers whose bound lets cheap units be fractional, which is proven several times faster.
 
         The major integers are solved for, then fixed, and the minor ones made whole beside them. Without such a
-        completion all integers are solved for.
+        completion all integers are solved for. ``size`` is about what the whole costs: it says what is cheap.
         """
-        major = self.integer & ~self._minor(enough)
+        major = self.integer & ~self._minor(size)
         if (major == self.integer).all():
             return self.whole(gap, seconds, enough, start)
         rough = self._search(major, gap, seconds, enough, start)
