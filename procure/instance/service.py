@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -146,6 +146,16 @@ class Phase:
     tps: float
 
 
+class Point(NamedTuple):
+    """What is needed of a decode operating point; columns of :func:`procure.performance.decode_points`."""
+
+    tokens_per_s_per_gpu: float
+    free_hbm_bytes_per_gpu: float
+    lpx_rack_s_per_token: float
+    tps_user: float
+    evidence: str
+
+
 def phases(load: Load) -> list[Phase]:
     """The phases of a workload's requests: thinking, burst at the start, and the rest that is seen."""
     s, b = load.scenario, load.buckets
@@ -231,8 +241,10 @@ def _points(
             element = points["element"].to_numpy()
             count = np.bincount(element, minlength=len(rows_of))
             place = np.arange(len(points)) - np.repeat(np.cumsum(count) - count, count)
-            for p, r in zip(points.itertuples(), place, strict=True):
-                found_points[int(rows_of[p.element]), int(r)] = (p, phase)
+            columns = [points[name].tolist() for name in Point._fields]
+            keys = zip(rows_of[element].tolist(), place.tolist(), strict=True)
+            for key, values in zip(keys, zip(*columns, strict=True), strict=True):
+                found_points[key] = (Point(*values), phase)
             offered[rows_of] = np.minimum(offered[rows_of], count)
         ranks.append(found_points)
     name = pool.name if lpx is None else f"{pool.name}+lpx"
