@@ -9,6 +9,7 @@ incumbent and bound meet. The bound is the master's: every cut is valid, so it b
 
 from __future__ import annotations
 
+import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
@@ -27,6 +28,8 @@ FIRST_WEIGHT = 0.5
 """How far from the point inside towards the master's point the relaxation looks for cuts."""
 PATIENCE = 6
 """Masters of the relaxation that may pass without the bound moving much."""
+SECONDS_BETWEEN_REPORTS = 1.0
+"""How often the progress of one search is told."""
 ROUGH_SECONDS = 10.0
 """Wall seconds that a master which need not be close may take."""
 
@@ -83,6 +86,8 @@ class _Run:
         self.master = Master(
             parent.compiled, parent.columns, parent.rows, parent.blocks, objective, most_short, parent.options
         )
+        self.master.listener = self._tell
+        self._told = 0.0
         self.inside: np.ndarray | None = None
         """A point of the relaxation that can be served."""
         self.best: np.ndarray | None = None
@@ -138,6 +143,13 @@ class _Run:
             return None
         costs = [o.cost or 0.0 if self.objective == "cost" else 0.0 for o in self.best_outcomes]
         return np.append(self.best, costs)
+
+    def _tell(self, bound: float) -> None:
+        """Report the bound of a running search, now and then."""
+        now = time.perf_counter()
+        if now - self._told >= SECONDS_BETWEEN_REPORTS:
+            self._told = now
+            self.options.report(self.objective, self._incumbent(), max(self.bound, bound))
 
     def _enough(self) -> float:
         """The bound at which the incumbent is good enough."""

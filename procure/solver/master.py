@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -67,6 +68,8 @@ class Master:
         load(self.solver, sparse.csr_matrix(matrix), self.cost, (lower, upper), (self._lower, self._upper))
         self.integer = np.append(compiled.integer[columns], np.zeros(self.blocks, dtype=bool))
         self._feasibility: list[tuple[int, Cut, float]] = []
+        self.listener: Callable[[float], None] | None = None
+        """Told the bound while a search runs towards a bound that is enough."""
         self._counting = np.append(compiled.counting[columns], np.zeros(self.blocks, dtype=bool))
         bounds = compiled.row_lower[rows], compiled.row_upper[rows]
         self._counted = _counted(part, *bounds, compiled.counting[columns])
@@ -159,6 +162,8 @@ class Master:
             self.solver.setSolution(len(start), np.arange(len(start), dtype=np.int32), start)
 
         def stop(event: Any) -> None:
+            if self.listener is not None and np.isfinite(enough):
+                self.listener(float(event.data_out.mip_dual_bound))
             # Said at every call: HiGHS keeps an interrupt from one run to the next.
             event.data_in.user_interrupt = bool(event.data_out.mip_dual_bound >= enough)
 
