@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from procure.catalogue import packaged_path
 
 Array = NDArray[np.float64]
-HOURS = 24
 
 
 @cache

@@ -9,7 +9,6 @@ import pandas as pd
 from procure.catalogue.paths import packaged_path
 
 TIERS = ("ok", "good", "great")
-LEVELS = ("low", "base", "high")
 
 
 @cache

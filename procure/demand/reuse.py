@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from procure.catalogue.paths import packaged_path
 
 Array = NDArray[np.float64]
-LEVELS = ("low", "base", "high")
 
 FIRST_AGE_S = 10.0
 LAST_AGE_S = 3_600.0

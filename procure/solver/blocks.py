@@ -128,11 +128,6 @@ class Block:
             return self.shortfall(x)
         return Outcome(self._cut(answer, x, feasibility=False), float(answer.objective), answer.values[:-1], 0.0)
 
-    def cut_from_duals(self, row_dual: np.ndarray, value: float, x: np.ndarray) -> Cut:
-        """The cut of given row duals (of this block's rows) that takes a value at a fleet."""
-        slope = -(self._master_part.T @ row_dual)
-        return Cut(self.number, value - float(slope @ x), slope, False)
-
     def _cut(self, answer: Any, x: np.ndarray, feasibility: bool) -> Cut:
         slope = -(self._master_part.T @ answer.row_dual)
         slope[np.abs(slope) < 1e-11] = 0.0

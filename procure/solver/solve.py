@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import platform
 import time
 from collections.abc import Callable
@@ -94,7 +95,9 @@ def solve(
         raise NoPlan("The time limit came before any plan was found; allow more time or a wider gap.")
     value = Values(compiled, final.values)
     tables = tables_of(program, instance, value)
+    clock.lap("tables")
     tables["sla"] = _with_causes(tables["sla"], program, compiled, instance, options)
+    clock.lap("explain")
     tables["premises"] = premises_table(case, instance)
     tables["checks"] = pd.DataFrame(columns=["check", "holds", "detail"])
     summary = _summary(case, instance, tables, final, least_short, options, method, mps is not None)
@@ -184,7 +187,8 @@ def _summary(
     wrote_mps: bool,
 ) -> dict[str, Any]:
     objective = float(tables["cash"]["npv_usd"].sum()) if final.objective is None else final.objective * USD_PER_UNIT
-    bound = None if final.bound is None else final.bound * USD_PER_UNIT
+    # A stage cut off before its first relaxation knows no bound: minus infinity is not a number for a reader.
+    bound = None if final.bound is None or math.isinf(final.bound) else final.bound * USD_PER_UNIT
     planned = tables["purchases"][tables["purchases"]["span"] == "planned"]
     sla = tables["sla"]
     in_plan = sla["quarter"].isin({str(q) for q in case.planned})

@@ -16,6 +16,7 @@ from procure.errors import InputError
 from procure.instance import build
 from procure.plan import Status
 from procure.program import build as build_program
+from procure.report import write_reports
 from procure.solver import Infeasible, NoPlan
 from procure.solver import whole as whole_module
 from procure.solver.blocks import find_blocks
@@ -130,6 +131,26 @@ def test_a_shortfall_that_is_not_proven_least_is_a_limit_however_good_the_cost(m
 
     monkeypatch.setattr(Decomposition, "solve", solve)
     assert procure.solve(short_of_places(), threads=1).status is Status.LIMIT
+
+
+def test_a_plan_without_any_bound_is_kept_and_can_be_written(monkeypatch, tmp_path):
+    """Time may end between the stages: the fleet of the first is a plan, and nothing bounds its cost."""
+    solve_stage = Decomposition.solve
+
+    def cut_off(self: Any, objective: str, most_short: float | None) -> Any:
+        found = solve_stage(self, objective, most_short)
+        if objective == "cost" and found.status != "infeasible":
+            return replace(found, status="limit", values=None, objective=None, bound=-np.inf)
+        return found
+
+    monkeypatch.setattr(Decomposition, "solve", cut_off)
+    plan = procure.solve(short_of_places())
+    assert plan.status == Status.LIMIT
+    assert plan.summary["bound_usd"] is None
+    assert plan.summary["gap"] is None
+    assert plan.tables["checks"]["holds"].all()
+    again = procure.Plan.read(plan.write(tmp_path / "plan", write_reports))
+    assert again.summary["bound_usd"] is None
 
 
 def fixed_fleet(**site: Any) -> Any:

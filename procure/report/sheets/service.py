@@ -8,7 +8,6 @@ from typing import Any
 import pandas as pd
 
 from procure.plan import Plan
-from procure.report.cells import Call, total
 from procure.report.layout import Row, Timeline, TimeSheet, over_time
 
 _FACTS = (
@@ -29,10 +28,6 @@ class Service:
     served: dict[str, Row]
     decoded: dict[str, Row]
     prefilled: dict[str, Row]
-
-    def total_short(self) -> Call | float:
-        """Sum of the unserved shares; 0 where every request is served."""
-        return total(*[row.over_time for row in self.short.values()]) if self.short else 0.0
 
 
 def service_sheet(plan: Plan, timeline: Timeline) -> Service:
