@@ -22,6 +22,11 @@ SHARES: Array = np.diff(ndtr(_EDGES)) / (ndtr(4.0) - ndtr(-4.0))
 LOG_NORMAL = 0.005
 """Four numbers this close to those of a log-normal are one."""
 
+SAME = 1e-9
+"""Lengths that differ by a smaller share of themselves are one: well above rounding, below any that is meant."""
+ROUNDED = 9
+"""Decimals to which square roots of lengths over their mean are compared, in keeping with :data:`SAME`."""
+
 Z50, Z90, Z99 = 0.0, 1.2815515655446004, 2.3263478740408408
 
 
@@ -57,11 +62,12 @@ def from_quantiles(mean: Array, p50: Array, p90: Array, p99: Array) -> Array:
         return np.exp(np.where(above, upper, knots[0][:, None] + slope[:, None] * z))
 
     steep, flat = np.full_like(mid, 8.0), np.zeros_like(mid)  # a steep fall gives the smaller mean
+    level = lengths(flat) @ SHARES <= mean * (1 + SAME)  # no fall at all: equal quantiles stay exactly equal
     for _ in range(40):
         middle = (steep + flat) / 2
         too_small = lengths(middle) @ SHARES < mean
         steep, flat = np.where(too_small, middle, steep), np.where(too_small, flat, middle)
-    x = lengths((steep + flat) / 2)
+    x = lengths(np.where(level, 0.0, (steep + flat) / 2))
     return np.round(x * (mean / (x @ SHARES))[:, None], 6)
 
 
@@ -150,29 +156,39 @@ def buckets(x: Array, count: int = 4) -> Buckets:
     share = np.einsum("p,dpb->db", SHARES, member)
     held = np.where(share > 0, share, 1.0)
     mean = np.einsum("p,dp,dpb->db", SHARES, x, member) / held
-    square = np.einsum("p,dp,dpb->db", SHARES, x * x, member) / held
-    spread = np.sqrt(np.maximum(square - mean**2, 0.0))
+    # moments about the mean of each bucket: as differences of raw moments, a narrow bucket's would be rounding
+    off = np.where(member, x[:, :, None] - mean[:, None, :], 0.0)
+    spread = np.sqrt(np.einsum("p,dpb->db", SHARES, off**2) / held)
+    spread = np.where(spread > SAME * mean, spread, 0.0)
+    third = np.einsum("p,dpb->db", SHARES, off**3) / held
 
     last = count - 1 - np.argmax(share[:, ::-1] > 0, axis=1)
     top = np.arange(count) == last[:, None]
+    tokens = mean + _second_moment(share, mean, spread, top)
+    longest = np.where(member, x[:, :, None], 0.0).max(axis=1)
+    upper = np.maximum(np.where(top, quantile(x, 0.999)[:, None], longest), tokens)
+    return Buckets(share, tokens, upper, *_nodes(mean, spread, third))
+
+
+def _second_moment(share: Array, mean: Array, spread: Array, top: NDArray[np.bool_]) -> Array:
+    """Moves of the buckets' means, the last bucket up and the others down, that restore the second moment."""
     weight = np.where(top, 0.0, share * spread)
     total = weight.sum(axis=1, keepdims=True)
     move = np.where(top, 1.0, -np.sum(share * top, axis=1, keepdims=True) * spread / np.where(total > 0, total, 1.0))
     a, b = (share * move**2).sum(axis=1), 2 * (share * mean * move).sum(axis=1)
     lacking = (share * spread**2).sum(axis=1)
-    step = np.where(total[:, 0] > 0, (-b + np.sqrt(b * b + 4 * a * lacking)) / (2 * a), 0.0)
-    tokens = mean + step[:, None] * move
-
-    longest = np.where(member, x[:, :, None], 0.0).max(axis=1)
-    upper = np.maximum(np.where(top, quantile(x, 0.999)[:, None], longest), tokens)
-    cube = np.einsum("p,dp,dpb->db", SHARES, x**3, member) / held
-    return Buckets(share, tokens, upper, *_nodes(mean, spread, cube - 3 * mean * square + 2 * mean**3))
+    below = b + np.sqrt(np.maximum(b * b + 4 * a * lacking, 0.0))
+    movable = (total[:, 0] > 0) & (below > 0)
+    step = np.where(movable, 2 * lacking / np.where(movable, below, 1.0), 0.0)
+    return np.asarray(step[:, None] * move)
 
 
 def _nodes(mean: Array, spread: Array, third: Array) -> tuple[Array, Array]:
-    """Shares and values of the two points that have a mean, a standard deviation and a third central moment."""
-    real = spread > 1e-9 * np.maximum(mean, 1.0)
-    skew = np.where(real, third / np.where(real, spread, 1.0) ** 3 / 2, 0.0)
+    """Shares and values of the two points that have a mean, a standard deviation and a third central moment.
+
+    They are the nodes of the two-point Gauss rule, so both lie inside the bucket; without spread both are its mean.
+    """
+    skew = np.where(spread > 0, third / np.where(spread > 0, spread, 1.0) ** 3 / 2, 0.0)
     root = np.sqrt(1 + skew**2)
     values = np.stack([mean + spread * (skew - root), mean + spread * (skew + root)], axis=-1)
     return np.stack([(1 + skew / root) / 2, (1 - skew / root) / 2], axis=-1), values
@@ -180,6 +196,7 @@ def _nodes(mean: Array, spread: Array, third: Array) -> tuple[Array, Array]:
 
 def _quantise(y: Array, count: int) -> NDArray[np.int64]:
     """Cluster of each point: ``count`` runs of each row of ``y`` with the least squared distance to their means."""
+    y = np.round(y / (y @ SHARES)[:, None], ROUNDED)  # equal lengths, up to rounding, share a cluster
     mass = np.cumsum(SHARES * y, axis=1)
     label = np.minimum((mass / mass[:, -1:] * count).astype(int), count - 1)
     for _ in range(60):
