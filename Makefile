@@ -22,11 +22,21 @@ quick: env ## the tests that take seconds
 
 env: $(READY) ## the locked environment
 
+# pip tells each package as it finds it, and what it has to say of a user's own configuration goes with any error to .venv/pip.log,
+# which is shown where pip fails. A pipe has the status of its end: pip's own is kept in a file.
+PIP := $(BIN)/python -m pip install --disable-pip-version-check --progress-bar off
+COUNT := awk -v of=$$(grep -c '==' requirements-dev.txt) \
+	'/^Collecting/ { printf "\r\033[K  %d of %d: %s", ++n, of, $$2; fflush() } \
+	/^Installing/ { printf "\r\033[K  unpacking\n"; fflush() }'
+
 $(READY): requirements-dev.txt pyproject.toml
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-dev.txt
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
-	touch $(READY)
+	@echo "Environment in $(VENV): $$(grep -c '==' requirements-dev.txt) packages at the versions that are locked"
+	@$(PYTHON) -m venv $(VENV)
+	@{ $(PIP) --require-hashes -r requirements-dev.txt 2>$(VENV)/pip.log; echo $$? >$(VENV)/status; } | $(COUNT); \
+		test "$$(cat $(VENV)/status)" = 0 || { cat $(VENV)/pip.log; exit 1; }
+	@$(PIP) --quiet --no-deps --no-build-isolation --editable . 2>$(VENV)/pip.log || { cat $(VENV)/pip.log; exit 1; }
+	@echo "  procure itself, ready"
+	@touch $(READY)
 
 clean:
 	rm -rf $(VENV)

@@ -3,7 +3,6 @@
 import json
 import subprocess
 import sys
-import time
 
 import pytest
 
@@ -12,12 +11,10 @@ from procure.case.example import example_names
 from procure.cli import main
 
 
-def test_help_is_quick_and_imports_nothing_heavy():
+def test_help_imports_nothing_heavy():
     code = "import sys; from procure.cli import main; main(['--help']); print({'pandas', 'pyomo'} & set(sys.modules))"
-    start = time.perf_counter()
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert out.strip().endswith("set()")
-    assert time.perf_counter() - start < 2.0  # 0.2 s on an idle machine
 
 
 def test_help_lists_the_verbs_and_each_verb_explains_its_arguments(capsys):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import json
-import time
 from pathlib import Path
 
 import numpy as np
@@ -498,15 +497,3 @@ def test_times_in_a_wrong_unit_are_a_fault_and_do_not_fill_the_memory(tmp_path):
     file.write_text("t_s,input_tokens,output_tokens\n0,1,1\n99999999999,1,1\n")
     with pytest.raises(InputError, match="at most 1,000 are expected"):
         analyse([file])
-
-
-@pytest.mark.slow
-def test_twenty_million_references_a_minute_of_one_core(tmp_path):
-    """Random references, the worst case for runs of blocks: a million of them in three seconds of one core."""
-    rng = np.random.default_rng(0)
-    blocks = (rng.random((40_000, 25)) ** 3 * 400_000).astype(int).tolist()
-    file = jsonl(tmp_path / "t.jsonl", [request(100 * i, chain) for i, chain in enumerate(blocks)])
-    start = time.process_time()
-    trace = analyse([file], Options(session_clock=False))
-    assert trace.reuse.references == 1_000_000
-    assert time.process_time() - start < 3
