@@ -78,6 +78,18 @@ class Attention(ABC):
         """The same for a token of a prefill, where it differs."""
         return self.decode_work()
 
+    def prefill_scores(self) -> Work:
+        """Softmax scores of a token of a prefill, one exponential each: scores per entry, and the entries it meets.
+
+        None for layers without a softmax (recurrent states).
+        """
+        return ()
+
+    @property
+    def indexed(self) -> bool:
+        """Whether the layer chooses what it attends to by an index of its own (DSA and its kin)."""
+        return False
+
     @abstractmethod
     def parameters(self, hidden: int) -> int:
         """Weights of the layer's attention (projections and convolutions; norms and biases, under 0.1%, left out)."""

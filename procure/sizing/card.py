@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
@@ -13,7 +13,7 @@ import numpy as np
 
 from procure.errors import Fault, InputError
 from procure.sizing import formats
-from procure.sizing.attention import STATE_COMPONENTS, Attention, Part
+from procure.sizing.attention import STATE_COMPONENTS, Attention, Part, Work
 from procure.sizing.counts import Count, Lengths
 from procure.sizing.formats import Convention, KvFormat
 from procure.sizing.parameters import FeedForward, Moe, Params, count_parameters
@@ -329,13 +329,26 @@ class Card:
             raise InputError(
                 Fault(self.file, 0, field, "", "Prefill arithmetic needs this field.", _ADD) for field in missing
             )
+        return self._prefill_total(lambda layer: layer.prefill_work(), new_tokens, prefix_tokens)
+
+    def prefill_softmax_scores(self, new_tokens: Lengths, prefix_tokens: Lengths = 0) -> Any:
+        """Softmax scores of all layers for the same prefill, one exponential each, float64."""
+        return self._prefill_total(lambda layer: layer.prefill_scores(), new_tokens, prefix_tokens)
+
+    @property
+    def indexed_layers(self) -> int:
+        """Layers that choose what they attend to by an index of their own."""
+        return sum(layer is not None and layer.indexed for layer in self.cached_layers)
+
+    def _prefill_total(self, work_of: Callable[[Attention], Work], new_tokens: Lengths, prefix_tokens: Lengths) -> Any:
+        """Work of all layers summed over the positions that a prefill computes after a cached prefix."""
         _check(new_tokens)
         _check(prefix_tokens)
         start, new = np.asarray(prefix_tokens, dtype=float), np.asarray(new_tokens, dtype=float)
         total = np.zeros(np.broadcast(start, new).shape)
         for layer, layers in grouped(self.cached_layers):
-            for flop, count in layer.prefill_work():
-                total = total + layers * flop * (count.total(start + new) - count.total(start))
+            for amount, count in work_of(layer):
+                total = total + layers * amount * (count.total(start + new) - count.total(start))
         return _plain(total)
 
 

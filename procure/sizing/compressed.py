@@ -110,6 +110,18 @@ class Compressed(Attention):
             work += ((2.0 * self.index_heads * self.index_dim, Entries(self.tokens_per_entry)),)
         return work
 
+    def prefill_scores(self) -> Work:
+        """``n`` scores for every entry read, of the window and of the compressed ones."""
+        scores: Work = ((float(self.heads), Entries(1, self.window)),)
+        if self.tokens_per_entry:
+            scores += ((float(self.heads), Entries(self.tokens_per_entry, self.top_k)),)
+        return scores
+
+    @property
+    def indexed(self) -> bool:
+        """Where compressed entries are chosen by index keys (CSA)."""
+        return self.index_dim > 0
+
     def parameters(self, hidden: int) -> int:
         """Low-rank query, one key-value vector, grouped low-rank output, compressors and indexer."""
         wide = self.heads * self.dim
@@ -168,6 +180,15 @@ class BlockSparse(Attention):
             (2.0 * self.query_heads * (self.k_dim + self.v_dim), self._read),
             (2.0 * self.index_heads * self.index_dim, EVERY_TOKEN),
         )
+
+    def prefill_scores(self) -> Work:
+        """``n`` scores for every token read."""
+        return ((float(self.query_heads), self._read),)
+
+    @property
+    def indexed(self) -> bool:
+        """Always: blocks are chosen by index keys."""
+        return True
 
     def parameters(self, hidden: int) -> int:
         """Query, key, value, output, index query and key projections."""

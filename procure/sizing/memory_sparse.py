@@ -64,6 +64,10 @@ class MemorySparse(Attention):
             (2.0 * self.query_heads * (self.k_dim + self.v_dim), Entries(self.chunk_tokens, self.top_k_chunks)),
         )
 
+    def prefill_scores(self) -> Work:
+        """``n`` scores for every fetched entry."""
+        return ((float(self.query_heads), Entries(self.chunk_tokens, self.top_k_chunks)),)
+
     def parameters(self, hidden: int) -> int:
         """Router query and key projections; the layer's ordinary attention is counted where it stands."""
         return hidden * self.routing_dim * (self.query_heads + self.routing_heads)

@@ -71,6 +71,10 @@ class GroupedQuery(Attention):
         """``2 n (d_k + d_v)`` FLOP for every token met."""
         return ((2.0 * self.query_heads * (self.k_dim + self.v_dim), self._counts(0)[1]),)
 
+    def prefill_scores(self) -> Work:
+        """``n`` scores for every token met."""
+        return ((float(self.query_heads), self._counts(0)[1]),)
+
     def parameters(self, hidden: int) -> int:
         """Query (and gate), key, value and output projections."""
         query_out = self.query_heads * self.k_dim * (2 if self.output_gate else 1)
@@ -176,6 +180,15 @@ class Latent(Attention):
         assert self.nope_dim is not None
         assert self.v_dim is not None
         return ((2.0 * self.heads * (self.nope_dim + self.rope_dim + self.v_dim), EVERY_TOKEN),)
+
+    def prefill_scores(self) -> Work:
+        """``n`` scores for every token met, with DSA for every token chosen; the indexer takes no softmax."""
+        return ((float(self.heads), EVERY_TOKEN if self.index is None else Entries(1, self.index.top_k)),)
+
+    @property
+    def indexed(self) -> bool:
+        """With DSA, where the layer does not use an earlier layer's choice."""
+        return self.index is not None and self.index.owner
 
     def missing(self) -> tuple[str, ...]:
         """Head dimensions that trimmed configs leave out."""

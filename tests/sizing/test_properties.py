@@ -144,3 +144,23 @@ def test_sequences_that_store_nothing_and_infinite_budgets_are_without_limit():
     assert most_sequences(card, float("inf"), 8_000, "fp8") == UNLIMITED
     assert most_sequences(hybrid, 288e9, 0, "fp8") == 288_000_000_000 // hybrid.state_bytes("fp8")
     assert most_sequences(card, 1e9, np.array([0, 8_000, 10**12]), "fp8").tolist() == [UNLIMITED, 2, 0]
+
+
+@pytest.mark.parametrize("name", card_names())
+def test_every_softmax_score_is_worth_two_head_dimensions_of_arithmetic(name):
+    """A score costs 2 (d_k + d_v) FLOP, at least 2 x 64 in any released LLM, and recurrent layers have no softmax."""
+    card = Card.load(name)
+    flops, scores = card.prefill_attention_flops(4_096, 1_000), card.prefill_softmax_scores(4_096, 1_000)
+    assert 128 * scores <= flops
+    softmax = any(layer is not None and layer.prefill_scores() for layer in card.cached_layers)
+    assert (scores > 0) == softmax
+
+
+def test_softmax_scores_of_a_causal_prefill_by_hand():
+    """Llama-3.1-8B: 32 layers of 32 heads; tokens 11 to 13 meet 11, 12 and 13 tokens."""
+    assert Card.load("llama-3.1-8b").prefill_softmax_scores(3, 10) == 32 * 32 * (11 + 12 + 13)
+
+
+def test_an_index_is_counted_once_in_each_layer_that_owns_one():
+    assert Card.load("deepseek-v3.2").indexed_layers == 61
+    assert Card.load("deepseek-r1").indexed_layers == 0
