@@ -23,7 +23,7 @@ SCHEMA: dict[str, dict[str, str]] = {
         "lead_quarters": "whole quarters from order to delivery, rounded up",
         "first_order_t": "earliest order whose delivery is not before general availability",
         "last_order_t": "latest order that arrives in the horizon, before the end of sale; below the first: none",
-        "min_order": "units, the least number in an order",
+        "min_order": "units, the least number in an order of a quarter over all sites",
         "supply_per_quarter": "units, the most that can be ordered in a quarter over all sites",
         "life_quarters": "quarters until the residual value is zero",
         "haircut": "share of the straight-line value that a sale would bring",

@@ -225,10 +225,9 @@ def _orders(s: Standing, rows: Rows) -> None:
         most = s.sku[sku].supply_per_quarter
         if math.isfinite(most):
             rows.add("supply", quarter, "", sku, group["count"].sum(), most, "units")
-    for r in bought.itertuples():
-        least = s.sku[r.sku].min_order
+        least = s.sku[sku].min_order
         if least > 1:
-            rows.add("least order", r.quarter, r.site, r.sku, least, r.count, "units")
+            rows.add("minimum order", quarter, "", sku, least, group["count"].sum(), "units")
 
 
 def _budget(s: Standing, rows: Rows) -> None:

@@ -91,31 +91,47 @@ def supply_cap(m: Any, index: Index) -> None:
 
 
 def minimum_order(m: Any, index: Index) -> None:
-    """An order is nothing or at least the minimum: min·ordered ≤ buy ≤ most·ordered. Units.
+    """All sites together order nothing or at least the supplier's minimum: min·ordered ≤ Σ_s buy ≤ most·ordered.
 
-    ``most`` is the supply cap, or without one what the largest stated site limit could hold.
+    Per SKU and quarter, as a supplier sees one order. ``most`` is the supply cap, or without one what the stated limits
+    of all sites could hold. Units.
     """
-    most = {key: order_bound(index, *key) for key in {(o[0], o[1]) for o in m.ordered}}
+    orders = group((o for o in index.orders if (o[1], o[2]) in m.ordered), lambda o: (o[1], o[2]))
+    most = {sku: order_bound(index, sku) for sku, _ in m.ordered}
 
-    def low(m: Any, site: str, sku: str, t: int) -> Any:
+    def low(m: Any, sku: str, t: int) -> Any:
         row = Terms()
-        row.add(index.sku[sku].min_order, m.ordered[site, sku, t])
-        row.add(-1.0, m.buy[site, sku, t])
+        row.add(index.sku[sku].min_order, m.ordered[sku, t])
+        row.extend(-1.0, (m.buy[o] for o in orders[sku, t]))
         return row.at_most(0.0)
 
-    def high(m: Any, site: str, sku: str, t: int) -> Any:
+    def high(m: Any, sku: str, t: int) -> Any:
         row = Terms()
-        row.add(1.0, m.buy[site, sku, t])
-        row.add(-most[site, sku], m.ordered[site, sku, t])
+        row.extend(1.0, (m.buy[o] for o in orders[sku, t]))
+        row.add(-most[sku], m.ordered[sku, t])
         return row.at_most(0.0)
 
     m.minimum_order = pyo.Constraint(list(m.ordered), rule=low)
     m.order_placed = pyo.Constraint(list(m.ordered), rule=high)
 
 
-def order_bound(index: Index, site: str, sku: str) -> float:
-    """Units that one order of a SKU could be at most, from the supply cap and the site's limits with all expansions."""
-    bound = float(index.sku[sku].supply_per_quarter)
+def order_bound(index: Index, sku: str) -> float:
+    """Units that one order of a SKU, over all sites, could be at most.
+
+    Raises:
+        InputError: neither the supply cap nor a limit of a site bounds it.
+    """
+    sites = sorted({site for site, name in index.ordered_at if name == sku})
+    bound = min(float(index.sku[sku].supply_per_quarter), sum(_room(index, site, sku) for site in sites))
+    if bound == float("inf"):
+        expected = "A limit that bounds an order: supply_per_quarter in hardware.csv, or a limit of every site."
+        raise InputError([Fault("hardware.csv", 0, "supply_per_quarter", sku, expected)])
+    return bound
+
+
+def _room(index: Index, site: str, sku: str) -> float:
+    """Whole units of a SKU that a site's limits hold with all expansions, were nothing else there."""
+    bound = float("inf")
     adds = group(index.instance["expansion_adds"].itertuples(), lambda row: (row.site, row.resource))
     use = {
         row.resource: row.per_unit
@@ -129,7 +145,4 @@ def order_bound(index: Index, site: str, sku: str) -> float:
             bound = min(bound, (rows["limit"].max() + grown) / use[str(resource)])
     if index.sku[sku].pod_slots:
         bound = min(bound, index.pods_at[site].pods_max * index.pods_at[site].nvl72_per_pod)
-    if bound == float("inf"):
-        expected = "A limit that bounds an order: supply_per_quarter in hardware.csv, or a limit of the site."
-        raise InputError([Fault("hardware.csv", 0, "supply_per_quarter", f"{sku} at {site}", expected)])
-    return float(int(bound))
+    return bound if bound == float("inf") else float(int(bound * (1.0 + 1e-9)))

@@ -15,7 +15,7 @@ def add_variables(m: Any, index: Index) -> None:
     Integer, in units:
         buy[site, sku, t] ordered; retire[group, t] sold at the start of t; pods[site, t] opened;
         copies[site, card, t] LPX copies of a card; expand[site, expansion, t] ordered;
-        ordered[site, sku, t] 0 or 1, for SKUs with a minimum order; own[site, sku, t] owned (so by the fleet balance).
+        ordered[sku, t] 0 or 1, for SKUs with a minimum order; own[site, sku, t] owned (so by the fleet balance).
     Continuous:
         serve[point, site] and prefill[option, site] shares of the rate of their bucket;
         kept[t, site, workload, interval, store] share of the workload's rate whose cache stays through the interval;
@@ -23,7 +23,9 @@ def add_variables(m: Any, index: Index) -> None:
         the weighted demand of all planned quarters; carry[t] budget carried into t + 1, M USD.
     """
     m.buy = pyo.Var(index.orders, domain=pyo.NonNegativeIntegers)
-    m.ordered = pyo.Var([o for o in index.orders if index.sku[o[1]].min_order > 1], domain=pyo.Binary)
+    m.ordered = pyo.Var(
+        sorted({(sku, t) for _, sku, t in index.orders if index.sku[sku].min_order > 1}), domain=pyo.Binary
+    )
     m.retire = pyo.Var(
         index.retirable,
         domain=pyo.NonNegativeIntegers,

@@ -178,14 +178,13 @@ class BruteForce:
         return found
 
     def allowed(self, bought: dict[Any, int], grown: dict[Any, int], states: list[State]) -> bool:
-        """Site limits, structure, supply, least orders and budget."""
+        """Site limits, structure, supply, minimum orders and budget."""
         by_quarter: dict[Any, int] = defaultdict(int)
         for (_, name, t, _), n in bought.items():
             by_quarter[name, t] += n
-            if n < self.sku(name).min_order:
+        for (name, _), n in by_quarter.items():  # a supplier sees one order, whatever sites its units go to
+            if not self.sku(name).min_order <= n <= self.sku(name).supply_per_quarter:
                 return False
-        if any(n > self.sku(name).supply_per_quarter for (name, _), n in by_quarter.items()):
-            return False
         if grown:
             for r in self.case.tables["expansions"].itertuples():
                 if sum(n for (i, _), n in grown.items() if i == r.Index) > r.max_count:

@@ -89,6 +89,13 @@ def least_order_and_supply() -> Any:
     return tiny(peaks={"chat": [40, 60, 160]}, sites=places(8), figures=figures), {GB: 4}
 
 
+def one_order_for_two_sites() -> Any:
+    """No site holds three racks; the supplier sells no fewer, and counts what goes to both."""
+    sites = ({"site": "a", "positions": 3.0}, {"site": "b", "positions": 3.0, "electricity_usd_per_kwh": 0.07})
+    figures = {(GB, "min_order"): 3}
+    return tiny(peaks={"chat": [80, 100, 110]}, sites=sites, figures=figures), {GB: 2}
+
+
 def shortfall_by_priority() -> Any:
     agent = {"agent": {**AGENT["agent"], "priority": 3.0}}
     peaks = {"chat": [100, 120, 130, 140], "agent": [10, 12, 12, 13]}
@@ -139,7 +146,8 @@ CASES: list[tuple[Callable[[], Any], set[str], set[str]]] = [
     (budget_on_payment, set(), set()),
     (budget_on_commitment, {GB}, {"busy racks"}),
     (facility_power_and_expansion, {GB}, set()),
-    (least_order_and_supply, {GB}, {"least order"}),
+    (least_order_and_supply, {GB}, {"minimum order"}),
+    (one_order_for_two_sites, {GB}, {"minimum order"}),
     (shortfall_by_priority, {GB}, {"busy racks"}),
     (shortfall_inside_lead_time, set(), {"busy racks"}),
     (two_sites_and_workloads, {GB}, set()),

@@ -80,6 +80,12 @@ def caps(tables: Any) -> None:
     edit(tables, "skus", {"sku": "g"}, supply_per_quarter=7.0, min_order=3)
 
 
+def two_sites(tables: Any) -> None:
+    for name in ("resource_use", "upkeep", "pods"):
+        rows(tables, name, *tables[name].assign(site="b").itertuples(index=False))
+    rows(tables, "site_limits", (1, "b", "positions", 4.0))
+
+
 def planned_demand(tables: Any) -> None:
     """40 requests/s at a priority of 3 beside 120 at 1, in the planned quarter, at half their peak in the mean."""
     tables["rates"] = tables["rates"].iloc[:0]
@@ -262,7 +268,10 @@ ROWS: dict[str, list[tuple[Any, Any, dict[str, float], float | None, float | Non
     ],
     "pods_stay": [(made(), (SITE, 2), {"pods[a,1]": 1, "pods[a,2]": -1}, None, 0)],
     "supply_cap": [(made(caps), ("g", 1), {"buy[a,g,1]": 1}, None, 7)],
-    "minimum_order": [(made(caps), (SITE, "g", 1), {"ordered[a,g,1]": 3, "buy[a,g,1]": -1}, None, 0)],
+    "minimum_order": [
+        # one order to the supplier, whatever sites its racks go to
+        (made(caps, two_sites), ("g", 1), {"ordered[g,1]": 3, "buy[a,g,1]": -1, "buy[b,g,1]": -1}, None, 0)
+    ],
     "budget_limit": [
         # a quarter of 1.01 M USD with the order; 0.75 · 1.01 M and 5,000 USD on delivery; 3 · 0.6 M of the firm order
         (
@@ -319,7 +328,14 @@ def test_the_second_rows_of_a_family():
     model = made(caps)
     assert row(model, "no_empty_cmx_rack", (SITE, 1)) == ({"own[a,e,1]": -1, "own[a,r,1]": 1}, None, 0)
     # 40 positions hold 26 racks of 1.5; seven are sold in a quarter
-    assert row(model, "order_placed", (SITE, "g", 1)) == ({"buy[a,g,1]": 1, "ordered[a,g,1]": -7}, None, 0)
+    assert row(model, "order_placed", ("g", 1)) == ({"buy[a,g,1]": 1, "ordered[g,1]": -7}, None, 0)
+
+    def unbounded(tables: Any) -> None:
+        edit(tables, "skus", {"sku": "g"}, supply_per_quarter=float("inf"))
+
+    # without a supply cap: 16 places in pods at the first site, 4 positions hold two racks at the second
+    bought = {"buy[a,g,1]": 1, "buy[b,g,1]": 1, "ordered[g,1]": -18}
+    assert row(made(caps, two_sites, unbounded), "order_placed", ("g", 1)) == (bought, None, 0)
 
 
 def test_every_family_with_rows_has_one_that_was_worked_by_hand():
