@@ -10,14 +10,14 @@ from itertools import pairwise
 from pathlib import Path
 
 from procure.case.reader import Cell, Rows
-from procure.case.scenarios import kv_formats, reuse_curves, scenario_values, weight_precisions
+from procure.case.scenarios import reuse_curves, scenario_values, weight_precisions
 from procure.case.schema import TABLES
 from procure.case.settings import FILE, Settings
 from procure.catalogue import Catalogue, Sku
 from procure.catalogue.tables import hint, resolve
 from procure.errors import Fault, InputError, nearest
 from procure.quarter import Quarter
-from procure.sizing import Card, card_names
+from procure.sizing import Card, card_names, kv_format
 
 Tables = Mapping[str, Rows]
 
@@ -42,7 +42,6 @@ class Names:
             "site": sorted({str(row["site"]) for row in self.tables["sites"].rows if row.get("site")}),
             "sku": sorted(self.catalogue.skus),
             "scenario": sorted(scenario_values()),
-            "kv_format": kv_formats(),
             "precision": weight_precisions(),
             "reuse_curve": (*reuse_curves(), *self._own_curves),
             "table": [*TABLES, FILE],
@@ -66,6 +65,9 @@ def references(names: Names) -> tuple[list[Fault], dict[str, Card]]:
                 if column.reference == "card":
                     faults += _card(names, rows.file, line, row, cards)
                     continue
+                if column.reference == "kv_format":
+                    faults += _kv_format(rows.file, line, row)
+                    continue
                 known = names.known[column.reference]
                 if not known:
                     continue  # that table could not be read or is empty, which is said of it
@@ -77,6 +79,17 @@ def references(names: Names) -> tuple[list[Fault], dict[str, Card]]:
                 else:
                     row[column.name] = meant
     return faults, cards
+
+
+def _kv_format(file: str, line: int, row: dict[str, Cell]) -> list[Fault]:
+    """A packaged format, or a mixture such as ``fp8+rope=bf16``, in small letters; what sizing cannot read."""
+    text = str(row["kv_format"]).strip().lower()
+    try:
+        kv_format(text)
+    except InputError as error:
+        return [Fault(file, line, "kv_format", str(row["kv_format"]), f.expected, f.hint) for f in error.faults]
+    row["kv_format"] = text
+    return []
 
 
 def _card(names: Names, file: str, line: int, row: dict[str, Cell], cards: dict[str, Card]) -> list[Fault]:

@@ -38,7 +38,7 @@ def reuse_curves() -> tuple[str, ...]:
 
 @cache
 def kv_formats() -> tuple[str, ...]:
-    """Names that ``kv_format`` may have."""
+    """Packaged names of ``kv_format``; changes by role may follow a name, see :func:`procure.sizing.kv_format`."""
     return tuple(sorted({row["format"] for _, row in read_rows(packaged_path("data/kv_formats/formats.csv"))}))
 
 

@@ -46,7 +46,10 @@ WORKLOADS = Table(
         text("scenario", "A packaged scenario: lengths, reuse and service levels.", "scenario"),
         text("card", "The LLM: a packaged card, or a JSON file in the case folder.", "card"),
         optional(text("weight_precision", "Precision of the weights.", "precision"), "the card's native precision"),
-        optional(text("kv_format", "Format of the KV cache.", "kv_format"), "premise column/workloads.kv_format"),
+        optional(
+            text("kv_format", "Format of the KV cache; parts that differ after a plus: `fp8+rope=bf16`.", "kv_format"),
+            "premise column/workloads.kv_format",
+        ),
         Column(
             "sla_tier",
             "choice",

@@ -53,9 +53,7 @@ def _prefill(case: Case, load: Load, pool: Sku, prefix_of: Callable[[np.ndarray]
     b = load.buckets
     longest = b["input_upper_tokens"].to_numpy(float)
     replica = performance.prefill_gpus_per_replica(pool, load.card, load.weight_precision)
-    moved = np.asarray(load.card.transferred_bytes(longest, load.kv_format), dtype=float)
-    link_bytes_per_s = pool.scale_out_bytes_per_s_per_gpu * replica * case.settings.store_utilisation_cap
-    gpu_s, first_token_s = np.zeros(len(b)), moved / link_bytes_per_s
+    gpu_s, first_token_s = np.zeros(len(b)), np.zeros(len(b))
     for vintage, at in vintages(case, b).items():
         formats = {"weight_precision": load.weight_precision, "kv_format": load.kv_format, "vintage": vintage}
         for length, share in load.nodes:
@@ -64,8 +62,13 @@ def _prefill(case: Case, load: Load, pool: Sku, prefix_of: Callable[[np.ndarray]
                 pool, load.card, new_tokens=(length - kept)[at], prefix_tokens=kept[at], **formats
             )
         kept = prefix_of(longest)
-        first_token_s[at] += performance.prefill_latency_s(
-            pool, load.card, new_tokens=(longest - kept)[at], prefix_tokens=kept[at], **formats
+        first_token_s[at] = performance.first_token_s(
+            pool,
+            load.card,
+            new_tokens=(longest - kept)[at],
+            prefix_tokens=kept[at],
+            link_share=case.settings.store_utilisation_cap,
+            **formats,
         )
     return Prefill(gpu_s, first_token_s, replica)
 

@@ -1,5 +1,6 @@
 """Throughput against TPS/User for every pool: decode operating points, prefill cost and time, with their evidence."""
 
+from procure.performance.first_token import first_token_s, load_s
 from procure.performance.lpx import lpx_racks_per_copy
 from procure.performance.measured import Curves
 from procure.performance.physics import vintage_at
@@ -14,7 +15,9 @@ from procure.performance.points import (
 __all__ = [
     "Curves",
     "decode_points",
+    "first_token_s",
     "idle_hbm_bytes_per_gpu",
+    "load_s",
     "lpx_racks_per_copy",
     "prefill_gpu_seconds",
     "prefill_gpus_per_replica",

@@ -17,14 +17,10 @@ import pandas as pd
 
 from procure.catalogue import Catalogue, Sku
 from procure.errors import Fault, InputError
+from procure.performance.first_token import first_token_s
 from procure.performance.frontier import over_all_gpus
 from procure.performance.measured import Curves
-from procure.performance.points import (
-    decode_points,
-    prefill_gpu_seconds,
-    prefill_gpus_per_replica,
-    prefill_latency_s,
-)
+from procure.performance.points import decode_points, prefill_gpu_seconds
 from procure.sizing import Card
 
 HOURS_PER_YEAR = 8_760.0
@@ -75,21 +71,23 @@ class Pool:
 
 @dataclass(frozen=True)
 class Facility:
-    """What turns units into MW and money.
+    """What turns units into MW and money, and how full its links are planned.
 
     Attributes:
         pue: facility power over IT power.
         usd_per_kwh: price of electricity.
+        link_share: share of a link's bytes/s that is planned with, as in a case that states nothing else.
     """
 
     pue: float
     usd_per_kwh: float
+    link_share: float
 
     @classmethod
     def of(cls, catalogue: Catalogue) -> Facility:
         """A liquid-cooled hall at the packaged price of electricity."""
         pue, price = (catalogue.premise("site", name) for name in ("pue_liquid_hall", "electricity_usd_per_kwh"))
-        return cls(float(pue.value), float(price.value))
+        return cls(float(pue.value), float(price.value), catalogue.premise("case", "store_utilisation_cap").number)
 
 
 @dataclass(frozen=True)
@@ -152,15 +150,14 @@ def curve(
         curves=curves,
     ).drop_duplicates("element")
     kept = load.reused_share * load.input_tokens
-    prefill_s = prefill_gpu_seconds(
-        pool.sku,
-        load.card,
-        weight_precision=precision,
-        kv_format=load.kv_format,
-        new_tokens=np.array([load.input_tokens - kept]),
-        prefix_tokens=np.array([kept]),
-        vintage=vintage,
-    )[0]
+    prefilled: dict[str, Any] = {
+        "weight_precision": precision,
+        "kv_format": load.kv_format,
+        "new_tokens": np.array([load.input_tokens - kept]),
+        "prefix_tokens": np.array([kept]),
+        "vintage": vintage,
+    }
+    prefill_s = prefill_gpu_seconds(pool.sku, load.card, **prefilled)[0]
     decode = points["tokens_per_s_per_gpu"].to_numpy(dtype=float)
     rate = over_all_gpus(decode, prefill_s / load.output_tokens)
     lpx_s = points["lpx_rack_s_per_token"].to_numpy(dtype=float)
@@ -177,7 +174,7 @@ def curve(
             "tokens_per_s_per_mw": 1000.0 / kw,
             "decode_tokens_per_s_per_gpu": decode,
             "prefill_tokens_per_s_per_gpu": (load.input_tokens - kept) / prefill_s,
-            "ttft_s": first_token_s(pool.sku, load, vintage),
+            "ttft_s": first_token_s(pool.sku, load.card, **prefilled, link_share=site.link_share)[0],
             "usd_per_million_output_tokens": usd_per_s * 1e6,
             "streams_per_gpu": points["streams_per_gpu"].to_numpy(),
             "gpus_per_replica": points["gpus_per_replica"].to_numpy(dtype=int),
@@ -191,25 +188,6 @@ def curve(
             "high": points["high"].to_numpy(),
         }
     )
-
-
-def first_token_s(sku: Sku, load: Load, vintage: str) -> float:
-    """Seconds to the first token: wait and prefill on one replica, then its cache handed to decode over the NICs.
-
-    A reused prefix is taken to lie in HBM: loading it from a store comes on top.
-    """
-    precision, kept = load.precision(sku), load.reused_share * load.input_tokens
-    prefill = prefill_latency_s(
-        sku,
-        load.card,
-        weight_precision=precision,
-        kv_format=load.kv_format,
-        new_tokens=np.array([load.input_tokens - kept]),
-        prefix_tokens=np.array([kept]),
-        vintage=vintage,
-    )[0]
-    links = sku.scale_out_bytes_per_s_per_gpu * prefill_gpus_per_replica(sku, load.card, precision)
-    return float(prefill + np.asarray(load.card.transferred_bytes(load.input_tokens, load.kv_format)) / links)
 
 
 def unit_kw(sku: Sku, pue: float) -> float:

@@ -99,6 +99,28 @@ def test_all_faults_come_at_once_with_file_row_column_value_and_nearest_name(fol
         assert nearest in text
 
 
+MIXTURES = [("FP8+rope=bf16", "fp8+rope=bf16"), ("nvfp4+index_key=mxfp4", "nvfp4+index_key=mxfp4"), ("bf16", "bf16")]
+
+
+@pytest.mark.parametrize(("cell", "meant"), MIXTURES)
+def test_a_kv_format_may_be_a_mixture_as_sizing_reads_it(folder, cell, meant):
+    header, row = "talk,chat,deepseek-v3.2,", "workload,scenario,card,context_cap_tokens"
+    case = Case.read(folder({"workloads.csv": [(row, f"{row},kv_format"), (header, f"{header},{cell}"),
+                                               ("163840\n", "163840,\n")]}))  # fmt: skip
+    assert case.tables["workloads"]["kv_format"].tolist()[0] == meant
+
+
+@pytest.mark.parametrize(
+    ("cell", "near"), [("fp9", "fp8"), ("fp8+rop=bf16", "rope"), ("fp8+rope=bf61", "bf16"), ("fp8+rope", "")]
+)
+def test_a_kv_format_that_sizing_cannot_read_is_refused_at_its_cell(folder, cell, near):
+    header, row = "talk,chat,deepseek-v3.2,", "workload,scenario,card,context_cap_tokens"
+    edits = [(row, f"{row},kv_format"), (header, f"{header},{cell}"), ("163840\n", "163840,\n")]
+    fault = one_fault(folder({"workloads.csv": edits}), "workloads.csv")
+    assert (fault.row, fault.column, fault.value) == (2, "kv_format", cell)
+    assert near in fault.hint
+
+
 @pytest.mark.parametrize(
     ("cell", "said"),
     [
