@@ -35,6 +35,8 @@ class Compiled:
     shortfall: np.ndarray
     columns: list[str]
     rows: list[str]
+    keys: list[tuple[str, tuple[Any, ...]]]
+    """Family (name of the component) and index of each row."""
     variables: list[Any]
 
     @property
@@ -83,8 +85,14 @@ def compile_program(program: Program) -> Compiled:
         shortfall=objectives[names.index("shortfall")],
         columns=[v.name for v in form.columns],
         rows=[row.constraint.name for row in form.rows],
+        keys=[_key(row.constraint) for row in form.rows],
         variables=list(form.columns),
     )
+
+
+def _key(constraint: Any) -> tuple[str, tuple[Any, ...]]:
+    index = constraint.index()
+    return constraint.parent_component().local_name, index if isinstance(index, tuple) else (index,)
 
 
 def limited(compiled: Compiled, most_short: float | None) -> tuple[sparse.csr_matrix, np.ndarray, np.ndarray]:

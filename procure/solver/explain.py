@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import sparse
 
 from procure.instance import Instance
 from procure.program import Program
 from procure.program.demand import shortfall_weights
-from procure.program.index import USD_PER_UNIT
-from procure.program.site import SCALE
 from procure.solver.compile import Compiled
 from procure.solver.highs import Options, load, new_solver, run
 
@@ -52,53 +48,6 @@ class Cause:
     t: int
     workload: str
     text: str
-
-
-RESOURCES = {
-    "power_kw": ("power", "kW"),
-    "positions": ("positions", "positions"),
-    "area_m2": ("area", "m2"),
-    "liquid_kw": ("liquid cooling", "kW"),
-    "ports": ("ports", "ports"),
-}
-"""Resources of a site in the planner's words, and their units."""
-
-
-def in_words(row: str, over: float, quarters: list[str]) -> str:
-    """A broken row as a planner says it: quarter, limit, site, by how much; other rows by their names."""
-    if found := re.fullmatch(r"site_limit\[(\d+),(.*),(\w+)\]", row):
-        t, site, resource = found.groups()
-        name, unit = RESOURCES[resource]
-        return f"{quarters[int(t)]}: {name} at {site.strip(chr(39))} exceeded by {over * SCALE[resource]:,.6g} {unit}"
-    if found := re.fullmatch(r"budget_limit\[(\d+)\]", row):
-        return f"{quarters[int(found[1])]}: budget exceeded by {over * USD_PER_UNIT:,.0f} USD"
-    return f"{row} is exceeded by {over:.6g}"
-
-
-def smallest_violation(compiled: Compiled, options: Options, instance: Instance) -> list[str]:
-    """The limits that must break for anything to fit, with the least total breach; for programs without any plan."""
-    loose = np.flatnonzero(np.isinf(compiled.row_lower) & np.isfinite(compiled.row_upper))
-    columns = len(compiled.columns)
-    slack = sparse.csr_matrix(
-        (np.full(len(loose), -1.0), (loose, np.arange(len(loose)))), shape=(compiled.matrix.shape[0], len(loose))
-    )
-    solver = new_solver(options)
-    load(
-        solver,
-        sparse.csr_matrix(sparse.hstack([compiled.matrix, slack])),
-        np.append(np.zeros(columns), np.ones(len(loose))),
-        (compiled.row_lower, compiled.row_upper),
-        (
-            np.append(compiled.col_lower, np.zeros(len(loose))),
-            np.append(compiled.col_upper, np.full(len(loose), np.inf)),
-        ),
-    )
-    answer = run(solver, max(options.left(), 30.0))
-    if answer.values is None:
-        return ["the fleet balance itself cannot hold"]
-    over = answer.values[columns:]
-    quarters = instance["quarters"]["quarter"].tolist()
-    return [in_words(compiled.rows[loose[i]], float(over[i]), quarters) for i in np.flatnonzero(over > SMALL)]
 
 
 def causes(

@@ -26,8 +26,9 @@ from procure.program.index import USD_PER_UNIT
 from procure.solver.answer import Values, tables_of
 from procure.solver.compile import Compiled, compile_program, limited
 from procure.solver.decompose import SHORT_TOLERANCE, Decomposition, Solution
-from procure.solver.explain import Infeasible, NoPlan, causes, smallest_violation
+from procure.solver.explain import Infeasible, NoPlan, causes
 from procure.solver.highs import Options, Progress, relative_gap, write_mps
+from procure.solver.violation import smallest_violation
 from procure.solver.whole import solve_whole
 
 Method = Literal["decomposed", "whole"]

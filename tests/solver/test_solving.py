@@ -9,7 +9,7 @@ import highspy
 import numpy as np
 import pandas as pd
 import pytest
-from tiny_case import budget, fleet, quarter_names, tiny
+from tiny_case import fleet, quarter_names, tiny
 
 import procure
 from procure.errors import InputError
@@ -17,7 +17,7 @@ from procure.instance import build
 from procure.plan import Status
 from procure.program import build as build_program
 from procure.report import write_reports
-from procure.solver import Infeasible, NoPlan
+from procure.solver import NoPlan
 from procure.solver import whole as whole_module
 from procure.solver.blocks import find_blocks
 from procure.solver.compile import compile_program
@@ -151,35 +151,6 @@ def test_a_plan_without_any_bound_is_kept_and_can_be_written(monkeypatch, tmp_pa
     assert plan.tables["checks"]["holds"].all()
     again = procure.Plan.read(plan.write(tmp_path / "plan", write_reports))
     assert again.summary["bound_usd"] is None
-
-
-def fixed_fleet(**site: Any) -> Any:
-    standing = fleet(("a", "gb200-nvl72", 4, "2025Q1", 3.3e6)).assign(retirable=False)
-    return tiny(sites=(site,), tables={"fleet": standing})
-
-
-@pytest.mark.parametrize(
-    ("site", "told"),
-    [
-        # four racks of 120 kW and 6.7 kW beside each, on 1.45 positions and 2.8 m2
-        ({"power_kw": 300.0}, "power at a exceeded by 206.8 kW"),
-        ({"positions": 5.0}, "positions at a exceeded by 0.8 positions"),
-        ({"area_m2": 9.0}, "area at a exceeded by 2.2 m2"),
-    ],
-)
-def test_a_fleet_that_no_limit_can_hold_is_infeasible_and_the_limit_is_named(site, told):
-    for method in METHODS:
-        with pytest.raises(Infeasible) as caught:
-            procure.solve(fixed_fleet(**site), method=method)
-        assert caught.value.lines == [f"{quarter}: {told}" for quarter in QUARTERS[:3]]
-
-
-def test_a_firm_order_beyond_the_budget_is_infeasible_and_the_budget_is_named():
-    firm = pd.DataFrame(
-        [("a", GB, 2, QUARTERS[1], 4.4e6)], columns=["site", "sku", "count", "delivery", "price_usd_per_unit"]
-    )
-    with pytest.raises(Infeasible, match=r"2027Q2: budget exceeded by [\d,]+ USD"):
-        procure.solve(tiny(tables={"orders": firm, "budget": budget(1e6, 1e6, 1e6)}))
 
 
 @pytest.mark.parametrize("method", METHODS)

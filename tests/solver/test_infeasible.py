@@ -1,0 +1,105 @@
+"""A case without any plan is told by the limits that must break: where, when, by how much, in a planner's words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+import pyomo.environ as pyo
+import pytest
+from tiny_case import budget, fleet, quarter_names, rich, tiny
+
+import procure
+from procure.instance import build
+from procure.program import build as build_program
+from procure.program.program import FAMILIES
+from procure.solver import Infeasible
+from procure.solver.compile import compile_program
+from procure.solver.violation import WORDS, in_words
+
+METHODS = ("decomposed", "whole")
+GB = "gb300-nvl72"
+QUARTERS = quarter_names(6)
+
+
+def reasons(case: Any, method: Any = "decomposed") -> list[str]:
+    with pytest.raises(Infeasible) as caught:
+        procure.solve(case, method=method)
+    return caught.value.lines
+
+
+def orders(*rows: tuple[Any, ...]) -> pd.DataFrame:
+    """Firm orders of which a fifth was paid when they were placed."""
+    names = ["site", "sku", "count", "delivery", "price_usd_per_unit", "paid_share"]
+    return pd.DataFrame([(*row, 0.2) for row in rows], columns=names)
+
+
+def fixed_fleet(**site: Any) -> Any:
+    standing = fleet(("a", "gb200-nvl72", 4, "2025Q1", 3.3e6)).assign(retirable=False)
+    return tiny(sites=(site,), tables={"fleet": standing})
+
+
+@pytest.mark.parametrize(
+    ("site", "told"),
+    [
+        # four racks of 120 kW and 6.7 kW beside each, on 1.45 positions and 2.8 m2
+        ({"power_kw": 300.0}, "power at a exceeded by 206.8 kW"),
+        ({"positions": 5.0}, "positions at a exceeded by 0.8 positions"),
+        ({"area_m2": 9.0}, "area at a exceeded by 2.2 m2"),
+    ],
+)
+def test_a_fleet_that_no_limit_can_hold_is_infeasible_and_the_limit_is_named(site, told):
+    for method in METHODS:
+        with pytest.raises(Infeasible) as caught:
+            procure.solve(fixed_fleet(**site), method=method)
+        assert caught.value.lines == [f"{quarter}: {told}" for quarter in QUARTERS[:3]]
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_budget_is_missed_in_the_quarter_whose_payments_are_due(method):
+    """Two racks at 4 M USD of which 80% is still due; the quarter before could have saved, and owes nothing."""
+    case = tiny(
+        peaks={"chat": [60, 61, 62, 63]},
+        planned=2,
+        tables={"orders": orders(("a", GB, 2, QUARTERS[1], 4e6)), "budget": budget(1e6, 0, 0, 0)},
+    )
+    told = "short of budget by 5,400,000 USD (6,400,000 USD due, 0 budgeted, 1,000,000 carried in)"
+    assert reasons(case, method) == [f"2027Q2: {told}"]
+
+
+def test_every_quarter_that_misses_its_budget_is_told_with_its_own_payments():
+    """4 M USD a rack, 3.2 M of it due: 1.8 M from the first purse go to the first rack, nothing to the second."""
+    tables = {
+        "orders": orders(("a", GB, 1, QUARTERS[1], 4e6), ("a", GB, 1, QUARTERS[2], 4e6)),
+        "budget": budget(1.8e6, 0.5e6, 1e6, 0),
+    }
+    case = tiny(peaks={"chat": [10, 10, 10, 10]}, planned=2, tables=tables)
+    assert reasons(case) == [
+        "2027Q2: short of budget by 900,000 USD (3,200,000 USD due, 500,000 budgeted, 1,800,000 carried in)",
+        "2027Q3: short of budget by 2,200,000 USD (3,200,000 USD due, 1,000,000 budgeted, 0 carried in)",
+    ]
+
+
+def test_money_that_may_not_be_carried_is_not_told_as_carried_in():
+    tables = {"orders": orders(("a", GB, 1, QUARTERS[1], 4e6)), "budget": budget(9e6, 0, 0)}
+    case = tiny(tables=tables, settings={"budget_carry": "none"})
+    assert reasons(case) == ["2027Q2: short of budget by 3,200,000 USD (3,200,000 USD due, 0 budgeted, 0 carried in)"]
+
+
+def test_more_racks_than_places_in_pods_are_told():
+    standing = fleet(("a", "vr-nvl72", 20, "2026Q4", 8e6)).assign(retirable=False)
+    case = tiny(sites=({"positions": 60.0, "power_kw": 9_000.0, "pods_max": 1},), tables={"fleet": standing})
+    assert reasons(case) == [f"{q}: NVL72 places in pods at a exceeded by 4 racks" for q in QUARTERS[:3]]
+
+
+def test_every_family_of_the_program_has_words():
+    model = build_program(build(rich())).model
+    families = {c.local_name for c in model.component_objects(pyo.Constraint)}
+    assert families | {f.__name__ for f in FAMILIES} - {"carry_rule"} == set(WORDS)
+    compiled = compile_program(build_program(build(rich())))
+    for family, key in compiled.keys:
+        if family != "budget_limit":
+            text = in_words(family, key, 2.0, QUARTERS)
+            assert family not in text
+            assert "{" not in text
+            assert "2" in text
