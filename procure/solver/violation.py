@@ -23,12 +23,12 @@ SECONDS = 30.0
 
 
 class Words(NamedTuple):
-    """What a broken row of a family says: the limit, its unit and the units per unit of the row, and what its index
+    """What a broken row of a family says: the limit, its unit and the units per unit of the row, and what its key
     names: ``t`` a quarter, ``site``, anything else by itself, ``-`` nothing that a planner needs."""
 
     limit: str
     unit: str
-    index: tuple[str, ...]
+    key: tuple[str, ...]
     scale: float = 1.0
 
 
@@ -85,7 +85,7 @@ def in_words(family: str, key: Sequence[Any], over: float, quarters: list[str]) 
     words = WORDS[family]
     limit, unit, scale = words.limit, words.unit, words.scale
     when, where, about = "", "", []
-    for name, value in zip(words.index, key, strict=True):
+    for name, value in zip(words.key, key, strict=True):
         if name == "t":
             when = f"{quarters[value]}: "
         elif name == "site":
