@@ -10,7 +10,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from procure.case.reader import Cell, Rows
-from procure.case.scenarios import reuse_curves, scenario_values, weight_precisions
+from procure.case.scenarios import LENGTH_COLUMNS, reuse_curves, scenario_values, weight_precisions
 from procure.case.schema import TABLES
 from procure.case.settings import FILE, Settings
 from procure.catalogue import Catalogue, Sku
@@ -20,6 +20,11 @@ from procure.quarter import Quarter
 from procure.sizing import Card, card_names, kv_format
 
 Tables = Mapping[str, Rows]
+
+LEAST_MEAN = 0.1
+"""A mean input below this share of the median is a slip: no distribution of requests in the library is near it."""
+ROUNDING = 1e-9
+"""A mean and a p99 worked out from each other may differ by this share."""
 
 
 @dataclass
@@ -224,14 +229,18 @@ def _lengths(tables: Tables, cards: Mapping[str, Card]) -> list[Fault]:
             expected = f"{limit:,} tokens or fewer: {cards[str(row['card'])].name} holds no longer context."
             hint = "State the cap; longer requests are then compacted to it."
             faults.append(Fault(file, line, "context_cap_tokens", f"{cap:g}", expected, hint))
-        lengths = [float(row[column] or 0) for column in ("input_p50_tokens", "input_p90_tokens", "input_p99_tokens")]
-        if lengths != sorted(lengths):
-            shown = ", ".join(f"{length:g}" for length in lengths)
-            faults.append(Fault(file, line, "input_p50_tokens", shown, "p50 <= p90 <= p99."))
-        mean = float(row["input_mean_tokens"] or 0)
-        if float(row["shared_prefix_tokens"] or 0) > mean:
+        mean, *quantiles = (float(row[column] or 0) for column in LENGTH_COLUMNS)
+        hint = "What is left empty of mean, p50, p90 and p99 follows the scenario's shape: state all four."
+        if quantiles != sorted(quantiles):
+            shown = ", ".join(f"{length:g}" for length in quantiles)
+            faults.append(Fault(file, line, "input_p50_tokens", shown, "p50 <= p90 <= p99.", hint))
+        elif not LEAST_MEAN * quantiles[0] < mean <= quantiles[-1] * (1 + ROUNDING):
+            expected = f"A mean above p50 / 10 ({LEAST_MEAN * quantiles[0]:g}) and at most p99 ({quantiles[-1]:g})."
+            faults.append(Fault(file, line, "input_mean_tokens", f"{mean:g}", expected, hint))
+        if float(row["shared_prefix_tokens"] or 0) >= mean:
             shown = f"{float(row['shared_prefix_tokens'] or 0):g}"
-            faults.append(Fault(file, line, "shared_prefix_tokens", shown, f"No longer than the mean input, {mean:g}."))
+            expected = f"Shorter than the mean input, {mean:g}: the prefix is a part of it."
+            faults.append(Fault(file, line, "shared_prefix_tokens", shown, expected))
         if mean + float(row["output_thinking_tokens"] or 0) + float(row["output_visible_tokens"] or 0) > cap:
             expected = f"Mean input and output within the context cap, {cap:g}."
             faults.append(Fault(file, line, "input_mean_tokens", f"{mean:g}", expected))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from procure.case.reader import Cell, Rows
-from procure.case.scenarios import LENGTH_COLUMNS, SLA_COLUMNS, scenario_values, service_levels
+from procure.case.scenarios import LENGTH_COLUMNS, SLA_COLUMNS, input_lengths, scenario_values, service_levels
 from procure.case.schema import TABLES
 from procure.case.settings import Settings
 from procure.catalogue import Catalogue
@@ -47,8 +47,6 @@ def _put(used: Used, table: str, column: str, row: dict[str, Cell], value: Cell,
 def _fill_workload(used: Used, row: dict[str, Cell], settings: Settings, cards: Mapping[str, Card]) -> None:
     scenario = str(row["scenario"])
     values = scenario_values()[scenario]
-    base_mean = float(values["input_mean_tokens"])
-    scale = _float(row["input_mean_tokens"], base_mean) / base_mean
 
     def put(column: str, value: Cell, source: str) -> None:
         if row[column] is None:
@@ -58,10 +56,11 @@ def _fill_workload(used: Used, row: dict[str, Cell], settings: Settings, cards: 
     for column, quantity in SLA_COLUMNS.items():
         tier = f"scenario {scenario} at {row['sla_tier']}"
         put(column, service_levels()[scenario, str(row["sla_tier"]), quantity], tier)
-    for column in LENGTH_COLUMNS:
-        put(column, float(values[column]) * scale, f"scenario {scenario}, scaled by the stated mean")
+    stated = {column: float(value) for column in LENGTH_COLUMNS if (value := row[column]) is not None}
+    shape = f"scenario {scenario}, scaled by the lengths stated" if stated else f"scenario {scenario}"
+    for column, tokens in input_lengths(scenario, stated).items():
+        put(column, tokens, shape)
     for column in (
-        "input_mean_tokens",
         "context_cap_tokens",
         "output_thinking_tokens",
         "output_visible_tokens",

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
+from math import exp, fsum, log
 
 from procure.catalogue.fact import read_rows
 from procure.catalogue.paths import packaged_path
@@ -10,7 +12,8 @@ from procure.catalogue.paths import packaged_path
 SLA_COLUMNS = {"ttft_s": "ttft_s", "tps_user": "tps_visible", "tps_thinking": "tps_thinking"}
 """Column of ``workloads`` and the quantity of ``data/scenarios/sla.csv`` that fills it."""
 
-LENGTH_COLUMNS = ("input_p50_tokens", "input_p90_tokens", "input_p99_tokens")
+LENGTH_COLUMNS = ("input_mean_tokens", "input_p50_tokens", "input_p90_tokens", "input_p99_tokens")
+"""Columns of ``workloads`` that state a distribution of input lengths between them."""
 
 
 @cache
@@ -46,3 +49,19 @@ def kv_formats() -> tuple[str, ...]:
 def weight_precisions() -> tuple[str, ...]:
     """Names that ``weight_precision`` may have."""
     return tuple(sorted({row["precision"] for _, row in read_rows(packaged_path("data/kv_formats/weights.csv"))}))
+
+
+def input_lengths(scenario: str, stated: Mapping[str, float]) -> dict[str, float]:
+    """Mean, p50, p90 and p99 of a workload's input in tokens: what it states, the rest in the scenario's shape.
+
+    What is not stated is the scenario's figure times the geometric mean of stated over scenario's figure, over all
+    that is stated: a doubled mean doubles the quantiles, doubled quantiles double the mean.
+
+    Args:
+        scenario: a name of the library.
+        stated: tokens, above 0, by those of :data:`LENGTH_COLUMNS` that the workload states.
+    """
+    base = {column: float(scenario_values()[scenario][column]) for column in LENGTH_COLUMNS}
+    ratios = [log(tokens / base[column]) for column, tokens in stated.items()]
+    ratio = exp(fsum(ratios) / len(ratios)) if ratios else 1.0
+    return {column: stated.get(column, base[column] * ratio) for column in LENGTH_COLUMNS}

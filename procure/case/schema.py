@@ -14,7 +14,7 @@ _SKU = text("sku", "A SKU of the catalogue or of hardware.csv.", "sku")
 _QUARTER = Column("quarter", "quarter", "Calendar quarter, for example 2027Q1.")
 _COUNT = Column("count", "integer", "Whole units.", unit="units", minimum=1)
 _SCENARIO = "the scenario"
-_LENGTHS = "the scenario, scaled by the stated mean"
+_LENGTHS = "the scenario, scaled by the lengths stated"
 
 FORECAST = Table(
     "forecast",
@@ -73,7 +73,7 @@ WORKLOADS = Table(
             f"{_SCENARIO} at the tier",
         ),
         optional(
-            number("input_mean_tokens", "tokens", "Mean input of a request, history included.", minimum=1), _SCENARIO
+            number("input_mean_tokens", "tokens", "Mean input of a request, history included.", minimum=1), _LENGTHS
         ),
         optional(number("input_p50_tokens", "tokens", "Median input.", minimum=1), _LENGTHS),
         optional(number("input_p90_tokens", "tokens", "90th percentile of input.", minimum=1), _LENGTHS),

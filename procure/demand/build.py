@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
 from procure.demand import lengths
 from procure.demand.dayparts import dayparts
-from procure.demand.growth import ROUTES, length_factor, reuse_path
+from procure.demand.growth import length_factor, reuse_path
 from procure.demand.reuse import Curve, intervals, own_curves, packaged_curve
-from procure.demand.scenarios import FILE, resolve
-from procure.errors import Fault, InputError, nearest
+from procure.demand.scenarios import scenarios_of
+from procure.errors import Fault, InputError
+
+if TYPE_CHECKING:
+    from procure.case import Case
 
 NOTES = ["workload", "quarter", "topic", "wanted", "got", "unit", "detail"]
 Note = tuple[str, str, str, float, float, str, str]
@@ -35,7 +38,7 @@ class Demand:
             (age_to_s − age_from_s)·(1 − α·mean_release_before).
         reuse_path: quarter, workload, reused_share, return_scale (factor on every R of that quarter), release_share
             (share of a parked cache, shared prefix aside, that a return takes back).
-        scenarios: one row per workload, see :func:`procure.demand.scenarios.resolve`.
+        scenarios: one row per workload, see :func:`procure.demand.scenarios.scenarios_of`.
         phases: workload, phase (thinking, burst, visible), tokens, tps_user: the output in order of time.
         notes: workload, quarter, topic, wanted, got, unit, detail: what caps and compaction did.
         dayparts, daypart_rates: see :func:`procure.demand.dayparts.dayparts`.
@@ -53,7 +56,7 @@ class Demand:
     daypart_rates: pd.DataFrame
 
 
-def build(case: Any, *, bucket_count: int = 4, max_context_tokens: Mapping[str, int] | None = None) -> Demand:
+def build(case: Case, *, bucket_count: int = 4) -> Demand:
     """Demand of a case.
 
     Lengths of quarter q are those of the first quarter × (1 + g)^(q/4); outputs, caps and the spread of lengths at
@@ -62,45 +65,38 @@ def build(case: Any, *, bucket_count: int = 4, max_context_tokens: Mapping[str, 
     concerns. The cap leaves room for the output below the card's maximum.
 
     Args:
-        case: a case with ``settings`` (isl_growth_per_year, growth_route, ttft_share), ``tables`` (workloads,
-            forecast, lengths, reuse), ``quarters`` and ``cards``.
+        case: a checked case, defaults filled in.
         bucket_count: length buckets per workload.
-        max_context_tokens: longest context by card; those of ``case.cards`` when left out.
 
     Raises:
-        InputError: what :func:`procure.demand.scenarios.resolve` finds; a quarter without forecast; a cap beyond the
-            card's maximum; an unknown growth route.
+        InputError: output that grows to the card's maximum context, so that no prompt fits beside it.
     """
     table = case.tables["workloads"]
-    own = own_curves(case.tables.get("reuse"))
-    scenarios = resolve(table, float(case.settings.ttft_share), tuple(own))
+    own = own_curves(case.tables["reuse"])
+    scenarios = scenarios_of(table)
     quarters = [str(q) for q in case.quarters]
-    route = str(case.settings.growth_route)
-    limits = _card_limits(case, scenarios, max_context_tokens)
+    route = case.settings.growth_route
+    limits = np.array([float(case.cards[name].max_context_tokens) for name in scenarios["card"]])
 
-    def factors(name: str, otherwise: float | np.ndarray) -> np.ndarray:
-        given = pd.to_numeric(table[name]).to_numpy(dtype=float) if name in table else np.full(len(table), np.nan)
-        return length_factor(np.where(np.isnan(given), otherwise, given), np.arange(len(quarters), dtype=float))
+    def factors(name: str) -> np.ndarray:
+        return length_factor(table[name].to_numpy(dtype=float), np.arange(len(quarters), dtype=float))
 
-    growth = float(case.settings.isl_growth_per_year)
-    factor = factors("isl_growth_per_year", growth)
-    output = factors("output_growth_per_year", 0.0)
-    _check(case, scenarios, quarters, route, limits, output.max(axis=1))
-    rising = factors("context_cap_growth_per_year", growth if route == "cap" else 0.0)
+    factor, output = factors("isl_growth_per_year"), factors("output_growth_per_year")
+    _check_room(scenarios, limits, output.max(axis=1))
 
     column = {name: scenarios[name].to_numpy(dtype=float) for name in scenarios.select_dtypes("number")}
     longest = limits[:, None] - np.ceil(
         (column["output_thinking_tokens"] + column["output_visible_tokens"])[:, None] * output
     )
-    cap = np.minimum(column["context_cap_tokens"][:, None] * rising, longest)
+    cap = np.minimum(column["context_cap_tokens"][:, None] * factors("context_cap_growth_per_year"), longest)
     base = lengths.from_quantiles(*(column[f"input_{name}_tokens"] for name in ("mean", "p50", "p90", "p99")))
     for i, name in enumerate(scenarios["workload"]):
-        if (bins := _histogram(case.tables.get("lengths"), name)) is not None:
+        if (bins := _histogram(case.tables["lengths"], name)) is not None:
             base[i] = lengths.from_histogram(*bins, column["input_mean_tokens"][i])
-    wanted = lengths.widen(base, factors("tail_growth_per_year", 0.0)) * factor[:, :, None]
+    wanted = lengths.widen(base, factors("tail_growth_per_year")) * factor[:, :, None]
     got = np.minimum(wanted, cap[:, :, None])
     mean = got @ lengths.SHARES
-    compacted = _compacted(scenarios, quarters, wanted, got, cap, limits)
+    compacted = _compacted(scenarios, quarters, wanted, got, cap)
 
     buckets, rates, nodes = _buckets(case, scenarios, quarters, got, output, bucket_count)
     reuse, path, clipped = _reuse(scenarios, quarters, mean, route, own)
@@ -110,47 +106,29 @@ def build(case: Any, *, bucket_count: int = 4, max_context_tokens: Mapping[str, 
     return Demand(buckets, rates, nodes, reuse, path, scenarios, _phases(scenarios), notes, *parts)
 
 
-def _card_limits(case: Any, scenarios: pd.DataFrame, known: Mapping[str, int] | None) -> np.ndarray:
-    if known is None:
-        known = {name: card.max_context_tokens for name, card in case.cards.items()}
-    return np.array([float(known[name]) for name in scenarios["card"]])
-
-
-def _check(
-    case: Any, scenarios: pd.DataFrame, quarters: list[str], route: str, limits: np.ndarray, growth: np.ndarray
-) -> None:
+def _check_room(scenarios: pd.DataFrame, limits: np.ndarray, growth: np.ndarray) -> None:
+    """Refuse outputs that grow until no prompt fits beside them."""
     faults = []
-    if route not in ROUTES:
-        expected = f"One of {', '.join(ROUTES)} is expected."
-        faults.append(Fault("case.toml", 0, "growth_route", route, expected, nearest(route, ROUTES)))
     for i, (row, limit) in enumerate(zip(scenarios.to_dict("records"), limits, strict=True)):
-        room = limit - np.ceil((row["output_thinking_tokens"] + row["output_visible_tokens"]) * growth[i])
-        if row["context_cap_given"] and row["context_cap_tokens"] > limit:
-            expected = f"At most {limit:,.0f} tokens, the maximum of {row['card']}, is expected."
-            faults.append(Fault(FILE, i + 2, "context_cap_tokens", f"{row['context_cap_tokens']:.0f}", expected))
-        if room < 1:
+        output = np.ceil((row["output_thinking_tokens"] + row["output_visible_tokens"]) * growth[i])
+        if limit - output < 1:
             expected = f"Output shorter than the maximum context of {row['card']} ({limit:,.0f} tokens) is expected."
-            faults.append(Fault(FILE, i + 2, "output_visible_tokens", f"{row['output_visible_tokens']:g}", expected))
-    forecast = case.tables["forecast"]
-    have = set(zip(forecast["quarter"].astype(str), forecast["workload"], strict=True))
-    for quarter in quarters:
-        for workload in scenarios["workload"]:
-            if (quarter, workload) not in have:
-                expected = f"A row for {workload!r} in {quarter} is missing; write 0 where nothing is expected."
-                faults.append(Fault("forecast.csv", 0, "quarter", quarter, expected))
+            value = f"{row['output_visible_tokens']:g}"
+            faults.append(Fault("workloads.csv", i + 2, "output_visible_tokens", value, expected))
     if faults:
         raise InputError(faults)
 
 
-def _histogram(table: pd.DataFrame | None, workload: str) -> tuple[np.ndarray, np.ndarray] | None:
+def _histogram(table: pd.DataFrame, workload: str) -> tuple[np.ndarray, np.ndarray] | None:
     """Upper ends and shares of a workload's own histogram of lengths, None where the case has none."""
-    if table is None or not (rows := table[table["workload"] == workload].sort_values("up_to_tokens")).size:
+    rows = table[table["workload"] == workload].sort_values("up_to_tokens")
+    if rows.empty:
         return None
     return rows["up_to_tokens"].to_numpy(dtype=float), rows["share_requests"].to_numpy(dtype=float)
 
 
 def _buckets(
-    case: Any, scenarios: pd.DataFrame, quarters: list[str], got: np.ndarray, output: np.ndarray, count: int
+    case: Case, scenarios: pd.DataFrame, quarters: list[str], got: np.ndarray, output: np.ndarray, count: int
 ) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
     workloads, times, points = got.shape
     made = lengths.buckets(got.reshape(workloads * times, points), count)
@@ -259,16 +237,12 @@ def _compacted(
     wanted: np.ndarray,
     got: np.ndarray,
     cap: np.ndarray,
-    limits: np.ndarray,
 ) -> list[Note]:
     cut = (wanted > cap[:, :, None]) @ lengths.SHARES
     before, after = wanted @ lengths.SHARES, got @ lengths.SHARES
     rows: list[Note] = []
     for i, row in enumerate(scenarios.to_dict("records")):
         name = row["workload"]
-        if row["context_cap_tokens"] > limits[i]:
-            detail = f"contexts are compacted at the maximum of {row['card']}, below the scenario's cap"
-            rows.append((name, "", "card maximum", row["context_cap_tokens"], limits[i], "tokens", detail))
         for t, quarter in enumerate(quarters):
             if before[i, t] - after[i, t] > 1e-4 * before[i, t]:
                 detail = f"{cut[i, t]:.2%} of the requests are compacted to {cap[i, t]:,.0f} tokens"

@@ -7,8 +7,6 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
-ROUTES = ("first_prompt", "turns", "cap")
-
 
 def length_factor(growth_per_year: Array, quarters_since_first: Array) -> Array:
     """Factor on lengths: (1 + g)^(q/4), q quarters after the first; 1 where g is 0.
@@ -36,7 +34,7 @@ def reuse_path(
     - ``cap``: contexts that were cut are let grow, and what each request adds grows with them: p and R stay.
 
     Args:
-        route: one of :data:`ROUTES`.
+        route: ``first_prompt``, ``turns`` or ``cap``.
         factor: mean input over the first quarter's mean input, after caps, shape (workloads, quarters).
         reused_share: p in the first quarter, shape (workloads,).
         returned: R without limit of age in the first quarter, shape (workloads,).

@@ -8,8 +8,6 @@ import pandas as pd
 
 from procure.catalogue.paths import packaged_path
 
-TIERS = ("ok", "good", "great")
-
 
 @cache
 def scenario_facts() -> pd.DataFrame:
@@ -30,32 +28,6 @@ def sla_facts() -> pd.DataFrame:
     table = pd.read_csv(packaged_path("data") / "scenarios" / "sla.csv", dtype=str, keep_default_na=False)
     table["value"] = table["value"].astype(float)
     return table
-
-
-@cache
-def defaults(level: str = "base") -> pd.DataFrame:
-    """Defaults of the scenarios as a table: one row per scenario, one column per field.
-
-    Args:
-        level: ``low``, ``base`` or ``high`` of each number.
-    """
-    wide = scenario_facts().pivot(index="scenario", columns="field", values=level)
-    for name in ("reuse_curve", "deferrable"):
-        wide[name] = scenario_facts().pivot(index="scenario", columns="field", values="base")[name]
-    numbers = wide.columns.difference(["reuse_curve", "deferrable"])
-    wide[numbers] = wide[numbers].astype(float)
-    wide["deferrable"] = wide["deferrable"] == "true"
-    wide.columns.name = None
-    return wide
-
-
-@cache
-def targets() -> pd.DataFrame:
-    """SLA targets: index (scenario, tier), columns ttft_s and the speeds (tps_burst 0 where none is asked)."""
-    wide = sla_facts().pivot(index=["scenario", "tier"], columns="quantity", values="value")
-    wide["tps_burst"] = wide["tps_burst"].fillna(0.0)
-    wide.columns.name = None
-    return wide
 
 
 @cache

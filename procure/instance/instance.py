@@ -192,7 +192,7 @@ SCHEMA: dict[str, dict[str, str]] = {
     },
     "notes": {
         "workload": "workload",
-        "topic": "context cap, card maximum, reused share or reuse clock",
+        "topic": "context cap, reused share or reuse clock",
         "sentence": "what holds its lengths or reuse back",
     },
     "lpx_copies": {

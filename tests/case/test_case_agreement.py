@@ -2,6 +2,7 @@
 
 import pytest
 
+from procure.case import Case
 from tests.case.test_case_read import faults_of, one_fault
 
 WRONG = {
@@ -60,6 +61,31 @@ def test_quantiles_must_rise_and_the_mean_must_fit_the_cap(folder):
     )
     columns = {fault.column for fault in faults_of(folder(files={"workloads.csv": workloads}))}
     assert columns == {"input_p50_tokens", "input_mean_tokens"}
+
+
+@pytest.mark.parametrize(
+    ("row", "column", "said"),
+    [
+        ("talk,chat,deepseek-v3.2,90000,6909,28000,85401,100", "input_mean_tokens", "at most p99 (85401)"),
+        ("talk,chat,deepseek-v3.2,600,6909,28000,85401,100", "input_mean_tokens", "above p50 / 10 (690.9)"),
+        ("talk,chat,deepseek-v3.2,12035,,,,12035", "shared_prefix_tokens", "Shorter than the mean input"),
+        ("talk,chat,deepseek-v3.2,,,,8540,100", "", ""),
+        ("talk,chat,deepseek-v3.2,8000,8000,8000,8000,100", "", ""),
+    ],
+)
+def test_a_mean_lies_between_its_quantiles_and_holds_the_shared_prefix(folder, row, column, said):
+    """What is left empty follows the shape, so that a p99 alone cannot contradict the other three."""
+    header = (
+        "workload,scenario,card,input_mean_tokens,input_p50_tokens,input_p90_tokens,input_p99_tokens,"
+        "shared_prefix_tokens\n"
+    )
+    path = folder(files={"workloads.csv": f"{header}{row}\ncode,large-coding,deepseek-v4-pro,,,,,\n"})
+    if not said:
+        assert Case.read(path).tables["workloads"]["input_p50_tokens"].iloc[0] > 0
+        return
+    fault = one_fault(path, "workloads.csv")
+    assert fault.column == column
+    assert said in fault.expected
 
 
 def test_a_wrong_hardware_row_is_reported_at_its_line(folder):

@@ -2,40 +2,55 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-
 import numpy as np
 import pandas as pd
 import pytest
 from scipy.integrate import quad
 from scipy.stats import norm
+from tiny_case import quarter_names, tiny
 
+from procure.case.scenarios import LENGTH_COLUMNS, scenario_values
 from procure.demand import build
-from procure.demand.packaged import TIERS, scenario_facts, scenario_names, sla_facts
+from procure.demand.packaged import scenario_facts, scenario_names, sla_facts
 from procure.demand.reuse import LAST_AGE_S, curve_names, interval_ends, intervals, packaged_curve, reuse_facts
 from procure.errors import InputError
-from procure.quarter import Quarter
 
-CARD = {"card": 1_048_576, "small": 32_768}
+LONG, SHORT = "deepseek-v4-pro", "mistral-7b-v0.1"
+"""Cards of 1,048,576 and 32,768 tokens at most."""
 
 
-def case(rows=None, *, growth=0.0, route="first_prompt", quarters=4, rate=100.0):
-    """A case of the given workload rows, one per scenario where none are given."""
+def case(rows=None, *, growth=0.0, route="first_prompt", quarters=4, rate=100.0, tables=None):
+    """A case of the given workload rows, one per scenario where none are given; nothing may be bought."""
     rows = rows or [{"workload": name, "scenario": name} for name in scenario_names()]
-    names = [row["workload"] for row in rows]
-    times = [Quarter("2027Q1") + i for i in range(quarters)]
+    peaks = {row["workload"]: [rate] * (quarters + 2) for row in rows}
+    stated = {row["workload"]: {"card": LONG} | row for row in rows}
+    settings = {
+        "planned_quarters": quarters,
+        "lookahead_quarters": 0,
+        "isl_growth_per_year": growth,
+        "growth_route": route,
+    }
     forecast = pd.DataFrame(
-        [(str(q), w, rate) for q in times for w in names], columns=["quarter", "workload", "peak_requests_per_s"]
+        [(q, w, rate) for q in quarter_names(quarters) for w in peaks],
+        columns=["quarter", "workload", "peak_requests_per_s"],
     )
-    return SimpleNamespace(
-        settings=SimpleNamespace(isl_growth_per_year=growth, growth_route=route, ttft_share=0.9),
-        quarters=times,
-        tables={"workloads": pd.DataFrame([{"card": "card"} | row for row in rows]), "forecast": forecast},
+    return tiny(
+        skus=(),
+        peaks=peaks,
+        workloads=stated,
+        planned=quarters,
+        settings=settings,
+        tables={"forecast": forecast, **(tables or {})},
     )
 
 
 def demand(*args, **kwargs):
-    return build(case(*args, **kwargs), max_context_tokens=CARD)
+    return build(case(*args, **kwargs))
+
+
+def library(field):
+    """A field of every scenario."""
+    return np.array([float(values[field]) for values in scenario_values().values()])
 
 
 def test_requests_of_the_buckets_sum_to_the_forecast():
@@ -82,11 +97,9 @@ def test_bucket_means_equal_those_of_the_log_normal_that_four_numbers_state(name
 def test_nodes_give_the_bytes_of_windowed_layers_within_one_percent(window):
     """Five layers in six with a window, over all packaged scenarios."""
     from procure.demand import lengths
-    from procure.demand.packaged import defaults
 
-    base = defaults()
-    points = lengths.from_quantiles(*(base[f"input_{q}_tokens"].to_numpy() for q in ("mean", "p50", "p90", "p99")))
-    points = np.minimum(points, base["context_cap_tokens"].to_numpy()[:, None])
+    points = lengths.from_quantiles(*(library(name) for name in LENGTH_COLUMNS))
+    points = np.minimum(points, library("context_cap_tokens")[:, None])
     made = lengths.buckets(points)
 
     def size(x):
@@ -113,14 +126,12 @@ def test_nodes_lie_around_the_mean_of_their_bucket():
 
 def test_quantiles_of_the_library_survive_the_fit_of_the_mean():
     from procure.demand import lengths
-    from procure.demand.packaged import defaults
 
-    base = defaults()
-    given = {q: base[f"input_{q}_tokens"].to_numpy() for q in ("mean", "p50", "p90", "p99")}
-    points = lengths.from_quantiles(*given.values())
-    np.testing.assert_allclose(points @ lengths.SHARES, given["mean"], rtol=1e-9)
-    for name, share in (("p50", 0.5), ("p90", 0.9), ("p99", 0.99)):
-        np.testing.assert_allclose(lengths.quantile(points, share), given[name], rtol=0.03)
+    mean, *quantiles = (library(name) for name in LENGTH_COLUMNS)
+    points = lengths.from_quantiles(mean, *quantiles)
+    np.testing.assert_allclose(points @ lengths.SHARES, mean, rtol=1e-9)
+    for given, share in zip(quantiles, (0.5, 0.9, 0.99), strict=True):
+        np.testing.assert_allclose(lengths.quantile(points, share), given, rtol=0.03)
 
 
 def test_lengths_rise_by_bucket_and_stay_below_their_upper_length():
@@ -189,11 +200,12 @@ def test_route_cap_lets_contexts_grow_that_the_others_compact():
 
 
 def test_no_context_with_its_output_exceeds_the_card():
-    result = demand([{"workload": "w", "scenario": "large-coding", "card": "small"}], growth=1.0)
+    row = {"workload": "w", "scenario": "large-coding", "card": SHORT, "input_mean_tokens": 20_000}
+    result = demand([row | {"context_cap_tokens": 32_768, "shared_prefix_tokens": 100}], growth=1.0)
     buckets = result.buckets
     total = buckets["input_upper_tokens"] + buckets["thinking_tokens"] + buckets["visible_tokens"]
-    assert total.max() <= CARD["small"]
-    assert "card maximum" in set(result.notes["topic"])
+    assert total.max() <= 32_768
+    assert "context cap" in set(result.notes["topic"])
 
 
 def test_longer_first_prompts_keep_the_tokens_that_a_return_adds():
@@ -313,47 +325,36 @@ def test_numbers_of_a_row_replace_those_of_its_scenario():
     assert got["output_visible_tokens"] == 382
 
 
-def test_a_mean_alone_scales_the_whole_shape():
-    got = demand([{"workload": "w", "scenario": "chat", "input_mean_tokens": 24_070}], quarters=1).scenarios.iloc[0]
-    assert got["input_p50_tokens"] == pytest.approx(2 * 6_909)
-    assert got["input_p99_tokens"] == pytest.approx(2 * 85_401)
+def test_lengths_that_are_not_stated_follow_the_shape_of_the_scenario():
+    base = {name: float(scenario_values()["chat"][name]) for name in LENGTH_COLUMNS}
+    mean, p50, p90, p99 = LENGTH_COLUMNS
+    for stated, expected in (
+        ({}, dict.fromkeys(LENGTH_COLUMNS, 1.0)),
+        ({mean: 2.0}, dict.fromkeys(LENGTH_COLUMNS, 2.0)),
+        ({p50: 2.0, p90: 2.0, p99: 2.0}, dict.fromkeys(LENGTH_COLUMNS, 2.0)),
+        ({mean: 1.0, p50: 1.44}, {mean: 1.0, p50: 1.44, p90: 1.2, p99: 1.2}),
+    ):
+        row = {"workload": "w", "scenario": "chat"} | {name: base[name] * factor for name, factor in stated.items()}
+        asked = case([row], quarters=1)
+        got, filled = build(asked).scenarios.iloc[0], asked.tables["workloads"].iloc[0]
+        for name in LENGTH_COLUMNS:
+            assert got[name] == filled[name] == pytest.approx(base[name] * expected[name], rel=1e-6)
+
+
+def test_doubled_quantiles_double_the_tokens_that_are_served():
+    base = {name: float(scenario_values()["chat"][name]) for name in LENGTH_COLUMNS[1:]}
+    rows = [
+        {"workload": "once", "scenario": "chat", "context_cap_tokens": 1_000_000},
+        {"workload": "twice", "scenario": "chat", "context_cap_tokens": 1_000_000}
+        | {name: 2 * tokens for name, tokens in base.items()},
+    ]
+    means = mean_input(demand(rows, quarters=1)).iloc[0]
+    assert means["twice"] == pytest.approx(2 * means["once"], rel=1e-6)
 
 
 def test_phases_hold_the_output_and_the_tier_speeds():
     phases = demand([{"workload": "v", "scenario": "voice", "sla_tier": "ok"}], quarters=1).phases
     assert phases[["phase", "tokens", "tps_user"]].to_numpy().tolist() == [["burst", 20, 50], ["visible", 80, 15]]
-
-
-def test_every_fault_is_reported_at_once_with_row_and_nearest_name():
-    rows = [
-        {"workload": "a", "scenario": "chatt"},
-        {"workload": "b", "scenario": "chat", "reuse_curve": "chat:hi"},
-        {"workload": "c", "scenario": "chat", "sla_tier": "goood"},
-        {"workload": "d", "scenario": "chat", "input_p50_tokens": 90_000, "input_p90_tokens": 9_000},
-        {"workload": "e", "scenario": "voice", "shared_prefix_tokens": 2_000},
-    ]
-    with pytest.raises(InputError) as caught:
-        demand(rows)
-    faults = {(f.row, f.column): str(f) for f in caught.value.faults}
-    assert set(faults) == {
-        (2, "scenario"),
-        (3, "reuse_curve"),
-        (4, "sla_tier"),
-        (5, "input_p50_tokens"),
-        (6, "shared_prefix_tokens"),
-    }
-    assert "'chat'" in faults[2, "scenario"]
-    assert "'chat:high'" in faults[3, "reuse_curve"]
-    assert "'good'" in faults[4, "sla_tier"]
-
-
-def test_a_cap_beyond_the_card_and_a_missing_forecast_are_faults():
-    broken = case([{"workload": "w", "scenario": "chat", "card": "small", "context_cap_tokens": 65_536}])
-    broken.tables["forecast"] = broken.tables["forecast"].iloc[1:]
-    broken.settings.growth_route = "turn"
-    with pytest.raises(InputError) as caught:
-        build(broken, max_context_tokens=CARD)
-    assert {f.column for f in caught.value.faults} == {"context_cap_tokens", "quarter", "growth_route"}
 
 
 def test_library_names_a_source_and_a_kind_for_every_number():
@@ -367,7 +368,7 @@ def test_library_names_a_source_and_a_kind_for_every_number():
 
 
 def test_better_tiers_never_ask_for_less():
-    table = sla_facts().pivot(index=["scenario", "quantity"], columns="tier", values="value")[list(TIERS)]
+    table = sla_facts().pivot(index=["scenario", "quantity"], columns="tier", values="value")[["ok", "good", "great"]]
     for (scenario, quantity), row in table.iterrows():
         steps = np.diff(row.to_numpy()) if quantity != "ttft_s" else -np.diff(row.replace(np.inf, 1e9).to_numpy())
         assert (steps >= 0).all(), (scenario, quantity)
@@ -405,27 +406,26 @@ def test_a_growing_tail_keeps_the_mean_and_lengthens_long_requests():
 
 
 def test_a_curve_of_the_case_is_used_by_its_name():
-    own = case([{"workload": "w", "scenario": "chat", "reuse_curve": "ours"}], quarters=1)
-    own.tables["reuse"] = pd.DataFrame(
-        {"curve": "ours", "age_s": [10.0, 100.0], "return_share": [0.5, 0.8], "reused_share": 0.9}
-    )
-    reuse = build(own, max_context_tokens=CARD).reuse
+    ours = pd.DataFrame({"curve": "ours", "age_s": [10.0, 100.0], "return_share": [0.5, 0.8], "reused_share": 0.9})
+    row = {"workload": "w", "scenario": "chat", "reuse_curve": "ours"}
+    reuse = demand([row], quarters=1, tables={"reuse": ours}).reuse
     assert reuse["return_cumulative"].iloc[-1] == pytest.approx(0.8)
     assert reuse["reused_share"].iloc[0] == pytest.approx(0.9)
 
 
 def test_output_that_grows_beyond_the_card_is_a_fault():
-    row = {"workload": "w", "scenario": "chat", "card": "small", "output_growth_per_year": 19.0}
+    row = {"workload": "w", "scenario": "chat", "card": SHORT, "output_growth_per_year": 19.0}
+    row |= {"context_cap_tokens": 32_768}
     with pytest.raises(InputError, match="Output shorter"):
         demand([row], quarters=14)
 
 
 def test_a_histogram_replaces_the_quantiles_and_keeps_the_stated_mean():
-    own = case([{"workload": "w", "scenario": "chat", "input_mean_tokens": 3_000}], quarters=1)
-    own.tables["lengths"] = pd.DataFrame(
+    row = {"workload": "w", "scenario": "chat", "input_mean_tokens": 3_000, "shared_prefix_tokens": 100}
+    bins = pd.DataFrame(
         {"workload": "w", "up_to_tokens": [1_000.0, 2_000.0, 8_000.0], "share_requests": [0.0, 0.5, 0.5]}
     )
-    buckets = build(own, max_context_tokens=CARD).buckets
+    buckets = demand([row], quarters=1, tables={"lengths": bins}).buckets
     assert buckets["share"] @ buckets["input_tokens"] == pytest.approx(3_000)
     # Half of the requests lie in one factor of two, and the rest in the next factor of four.
     ends = buckets["input_upper_tokens"]
@@ -440,8 +440,8 @@ def test_a_shared_prefix_above_the_reused_share_is_said():
 
 
 def test_a_curve_on_the_start_clock_is_said():
-    own = case([{"workload": "w", "scenario": "chat", "reuse_curve": "ours"}], quarters=1)
-    own.tables["reuse"] = pd.DataFrame(
+    ours = pd.DataFrame(
         {"curve": "ours", "age_s": [10.0], "return_share": [0.5], "reused_share": 0.9, "clock": "start"}
     )
-    assert "reuse clock" in set(build(own, max_context_tokens=CARD).notes["topic"])
+    row = {"workload": "w", "scenario": "chat", "reuse_curve": "ours"}
+    assert "reuse clock" in set(demand([row], quarters=1, tables={"reuse": ours}).notes["topic"])

@@ -9,13 +9,14 @@ import pandas as pd
 import pytest
 
 from procure.demand.dayparts import dayparts, packaged_profiles, parts, to_peak
-from procure.demand.packaged import defaults, scenario_names
+from procure.demand.packaged import scenario_facts, scenario_names
 
 
 @pytest.fixture
 def scenarios():
-    table = defaults().reset_index()
-    return table.assign(workload=table["scenario"])
+    table = scenario_facts().pivot(index="scenario", columns="field", values="base").reset_index()
+    table["mean_to_peak"] = table["mean_to_peak"].astype(float)
+    return table.assign(workload=table["scenario"], deferrable=table["deferrable"] == "true")
 
 
 def test_every_scenario_has_a_day_of_mean_one():
