@@ -46,7 +46,8 @@ def write_workbook(path: Path, case: Case | None = None, example: Case | None = 
     if path.suffix.lower() != ".xlsx" or path.exists():
         raise InputError([Fault(str(path), 0, "", "", "A new file that ends in .xlsx.")])
     path.parent.mkdir(parents=True, exist_ok=True)
-    with xlsxwriter.Workbook(path) as book:
+    # A text that begins with = is a text: a workbook must not run what a case says.
+    with xlsxwriter.Workbook(path, {"strings_to_formulas": False, "strings_to_urls": False}) as book:
         book.set_properties({"title": case.name if case else "procure case"})
         formats = {
             "needed": book.add_format({"bold": True, "bg_color": "#DDE6EE", "bottom": 1}),

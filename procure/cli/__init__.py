@@ -10,7 +10,9 @@ from pkgutil import iter_modules
 import typer
 
 from procure import __version__
+from procure.cli._stdout import guard, verdict
 from procure.errors import Fault, InputError
+from procure.files import place_of
 
 ORDER = ("prepare", "plan", "ask", "report")
 """Groups in the order in which help lists them; a group that is not named here comes last."""
@@ -51,7 +53,19 @@ def build_app() -> typer.Typer:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one verb and return its exit code: 2 for wrong input, 1 for a bug, else what the verb says."""
-    words = list(sys.argv[1:] if arguments is None else arguments)
+    guarded, before = guard()
+    try:
+        code = _run(list(sys.argv[1:] if arguments is None else arguments))
+    except BaseException:
+        verdict(guarded, before, BUG, BUG)
+        raise
+    code, sentence = verdict(guarded, before, code, BAD_INPUT)
+    if sentence:
+        _tell(sentence)
+    return code
+
+
+def _run(words: list[str]) -> int:
     debug = "--debug" in words
     words = [word for word in words if word != "--debug"]
     command = typer.main.get_command(build_app())
@@ -61,10 +75,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except InputError as error:
         if debug:
             raise
-        typer.echo(str(error), err=True)
+        _tell(str(error))
         return BAD_INPUT
     except (typer.Abort, KeyboardInterrupt):
-        typer.echo("Stopped.", err=True)
+        _tell("Stopped.")
         return INTERRUPTED
     except Exception as error:
         show = getattr(error, "show", None)
@@ -73,15 +87,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return BAD_INPUT
         if debug:
             raise
-        if (place := _place(error)) is not None:
-            fault = Fault(str(place.filename), 0, "", "", f"{place.strerror}.", "Name another place or free this one.")
-            typer.echo(str(InputError([fault])), err=True)
+        if (place := place_of(error)) is not None:
+            where = str(place.filename or "A file")
+            fault = Fault(where, 0, "", "", f"{place.strerror}.", "Name another place or free this one.")
+            _tell(str(InputError([fault])))
             return BAD_INPUT
-        typer.echo(f"This is a bug in procure: {type(error).__name__}: {error}. Run again with --debug.", err=True)
+        _tell(f"This is a bug in procure: {type(error).__name__}: {error}. Run again with --debug.")
         return BUG
 
 
-def _place(error: Exception) -> OSError | None:
-    """The file that could not be read or written, where that is what happened; libraries may have wrapped it."""
-    inner = error if isinstance(error, OSError) else next(iter(error.args), None)
-    return inner if isinstance(inner, OSError) and inner.filename and inner.strerror else None
+def _tell(sentence: str) -> None:
+    """Say something on stderr, unless nobody can hear it."""
+    try:
+        typer.echo(sentence, err=True)
+    except OSError:
+        return

@@ -38,7 +38,7 @@ def verify(
         raise InputError(
             [Fault(str(result), 0, "case_folder", stated, "The case that the plan answers.", "Name it with --case.")]
         )
-    checks = check(plan, Case.read(source))
+    checks = check(plan, Case.read(source), folder=result)
     if as_json:
         typer.echo(checks.to_json(orient="records"))
     else:

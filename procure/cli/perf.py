@@ -68,13 +68,19 @@ def perf(
 
 def _fit(points: Path, out: Path | None, as_json: bool) -> None:
     from procure.cli._perf_text import show_json
+    from procure.files import check_folder, write_files
     from procure.performance.refit import refit, to_toml
 
-    answer, split = refit(points)
     if out is not None:
-        out.mkdir(parents=True, exist_ok=True)
-        (out / "fitted.toml").write_text(to_toml(answer), encoding="utf-8")
-        split.to_csv(out / "split.csv", index=False)
+        check_folder(out)
+    answer, split = refit(points)
+
+    def make(folder: Path) -> None:
+        (folder / "fitted.toml").write_text(to_toml(answer), encoding="utf-8")
+        split.to_csv(folder / "split.csv", index=False)
+
+    if out is not None:
+        write_files(out, make, tell=lambda sentence: typer.echo(sentence, err=True))
         typer.echo(f"Wrote {out / 'fitted.toml'} and {out / 'split.csv'}.", err=True)
     if as_json:
         show_json(answer)

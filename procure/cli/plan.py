@@ -53,7 +53,6 @@ def solve(
     from procure import solver
     from procure.case import Case
     from procure.plan import Plan
-    from procure.report import write_reports
 
     _check_mps(write_mps)
     read = Case.read(case)
@@ -79,11 +78,7 @@ def solve(
         typer.echo(str(error), err=True)
         raise typer.Exit(NO_PLAN) from error
     plan = Plan({**plan.summary, "seconds": {**plan.summary["seconds"], "load": round(load_s, 4)}}, plan.tables)
-    try:
-        plan.write(target, lambda plan, folder: write_reports(plan, folder, pictures=pictures))
-    except Exception:
-        plan.write(target)  # the plan is the work of a minute or an hour: it is kept even if it cannot be drawn
-        raise
+    _store(plan, target, pictures)
     if as_json:
         typer.echo(json.dumps(Plan.read(target).summary))
     else:
@@ -135,6 +130,41 @@ def _check_mps(path: Path | None) -> None:
         raise InputError([Fault("--write-mps", 0, "", str(path), "A file name that ends in .mps.")])
     if path is not None and not path.absolute().parent.is_dir():
         raise InputError([Fault("--write-mps", 0, "", str(path), "A file in a folder that exists.")])
+
+
+def _store(plan: Plan, target: Path, pictures: bool) -> None:
+    """Write the result; the plan is the work of a minute or an hour, so some place keeps it whatever happens."""
+    from procure.report import write_reports
+
+    try:
+        plan.write(target, lambda plan, folder: write_reports(plan, folder, pictures=pictures), tell_kept)
+    except Exception:
+        typer.echo(_kept_elsewhere(plan, target), err=True)
+        raise
+
+
+def _kept_elsewhere(plan: Plan, target: Path) -> str:
+    """Where a plan is that could not be written as a whole, in a sentence."""
+    import tempfile
+
+    try:
+        plan.write(target)
+    except OSError:
+        left = f"What stood in {target} stands there as before."
+    else:
+        return f"Kept: plan.json and tables of this plan in {target}; its workbook and page could not be made."
+    try:
+        spare = Path(tempfile.mkdtemp(prefix="procure-plan-"))
+        plan.write(spare)
+    except OSError:
+        orders = ", ".join(f"{r['quarter']} {r['site']} {r['count']} {r['sku']}" for r in plan.summary["purchases"])
+        return f"{left} This plan could not be stored anywhere. It orders: {orders or 'nothing'}."
+    return f"{left} This plan is kept in {spare}; `procure report {spare}` makes its workbook and page."
+
+
+def tell_kept(sentence: str) -> None:
+    """Say on stderr what was kept aside."""
+    typer.echo(sentence, err=True)
 
 
 def _say(plan: Plan, target: Path) -> None:

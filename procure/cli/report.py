@@ -23,8 +23,23 @@ def report(
     pictures: Annotated[bool, typer.Option("--pictures", help="Also write the charts as PNG.")] = False,
 ) -> None:
     """Write the workbook and page of a stored result again, without solving."""
+    from procure.files import check_folder, write_files
     from procure.plan import Plan
     from procure.report import write_reports
 
-    for path in write_reports(Plan.read(result), out or result, pictures=pictures):
+    plan = Plan.read(result)
+
+    def make(folder: Path) -> None:
+        write_reports(plan, folder, pictures=pictures)
+
+    if out is None or (out.exists() and out.samefile(result)):
+        written = Plan.add(result, make, _tell)
+    else:
+        check_folder(out)
+        written = write_files(out, make, tell=_tell)
+    for path in written:
         typer.echo(path)
+
+
+def _tell(sentence: str) -> None:
+    typer.echo(sentence, err=True)

@@ -39,6 +39,7 @@ def trace(
     """
     from procure.demand.packaged import scenario_names
     from procure.demand.trace import Options, analyse, write
+    from procure.files import check_folder
 
     faults = []
     if scenario not in scenario_names():
@@ -48,10 +49,11 @@ def trace(
         faults.append(Fault("--clock", 0, "", clock, "auto, session or trace is expected.", nearest(clock, CLOCKS)))
     if faults:
         raise InputError(faults)
+    check_folder(output)
     options = Options(CLOCKS[clock], block_tokens or None, service_ttft_s, service_tps or None)
     measured = _with_progress(lambda progress: analyse(files, options, progress))
     name = workload or files[0].name.split(".")[0]
-    written = write(measured, output, workload=name, scenario=scenario)
+    written = write(measured, output, workload=name, scenario=scenario, tell=_tell)
     summary = _summary(measured, name)
     if as_json:
         import json
@@ -66,6 +68,10 @@ def trace(
     for file, line, what in measured.bad.kept[:5]:
         typer.echo(f"{file}, line {line}: {what}", err=True)
     typer.echo(f"Written to {output}: {', '.join(path.name for path in written)}")
+
+
+def _tell(sentence: str) -> None:
+    typer.echo(sentence, err=True)
 
 
 def _with_progress(work: Any) -> Trace:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
-import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -14,8 +12,13 @@ from typing import Any
 
 import pandas as pd
 
+from procure.csvtext import guarded, unguarded
 from procure.errors import Fault, InputError
+from procure.files import Listed, Tell, check_folder, silent, write_files
 from procure.plan.reading import summary_faults, table_faults
+
+RESULT = "plan.json"
+"""The listing of a result folder."""
 
 
 class Status(StrEnum):
@@ -119,64 +122,60 @@ class Plan:
         """Make sure that a result may be written there, before hours are spent on it.
 
         Raises:
-            InputError: the folder holds something that is not a result, or its parent cannot be written to.
+            InputError: the folder holds something that is not a result, or cannot be written to.
         """
-        folder = Path(folder)
-        wrong = ""
-        try:
-            if folder.exists() and not folder.is_dir():
-                wrong = "This is a file."
-            elif folder.exists() and any(folder.iterdir()) and not (folder / "plan.json").exists():
-                wrong = "Holds files that are not a result of procure."
-            else:
-                above = folder.absolute().parent
-                home = next(parent for parent in (above, *above.parents) if parent.exists())
-                Path(tempfile.mkdtemp(prefix=f".{folder.name}-old-", dir=home)).rmdir()
-        except OSError as error:
-            wrong = f"Cannot be written to: {error.strerror}."
-        if wrong:
-            raise InputError([Fault(str(folder), 0, "", "", wrong, "Name another folder.")])
+        check_folder(folder, RESULT, _is_result, "A folder that is new or empty, or holds a result of procure.")
 
-    def write(self, folder: str | Path, extras: Callable[[Plan, Path], object] | None = None) -> Path:
+    def write(
+        self, folder: str | Path, extras: Callable[[Plan, Path], object] | None = None, tell: Tell = silent
+    ) -> Path:
         """Write ``tables/*.csv``, whatever ``extras`` adds, and ``plan.json`` to a folder, all or nothing.
 
-        The result is written beside the folder and renamed, so that a run that dies leaves an earlier result whole.
-        Only a folder that is missing, empty, or holds an earlier result is replaced. The seconds that writing took go
-        into the summary that is stored.
+        The result is made inside the folder and its files are renamed into place, so that a run that dies leaves an
+        earlier result whole. ``plan.json`` lists the files with their hashes; only files that an earlier ``plan.json``
+        lists, and that are as they were written, are replaced (see :mod:`procure.files`). The seconds that writing
+        took go into the summary that is stored.
+
+        Args:
+            folder: new, empty, or with an earlier result.
+            extras: writes further files of the result into a folder that it is given.
+            tell: called with a sentence for each file that was kept aside.
 
         Raises:
             InputError: the folder holds something that is not a result.
+            OSError: the result cannot be written there.
         """
         started = time.perf_counter()
-        folder = Path(folder)
         self.check_target(folder)
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        fresh = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
-        try:
+
+        def make(fresh: Path) -> None:
             (fresh / "tables").mkdir()
             for name, frame in self.tables.items():
-                frame.to_csv(fresh / "tables" / f"{name}.csv", index=False, lineterminator="\n")
+                guarded(frame).to_csv(fresh / "tables" / f"{name}.csv", index=False, lineterminator="\n")
             if extras is not None:
                 extras(self, fresh)
+
+        def content() -> dict[str, Any]:
             seconds = {**self.summary.get("seconds", {}), "write": round(time.perf_counter() - started, 4)}
-            summary = {**self.summary, "seconds": seconds}
-            (fresh / "plan.json").write_text(json.dumps(summary, indent=1, allow_nan=False) + "\n")
-            fresh.chmod(0o755)
-            if folder.exists():
-                aside = Path(tempfile.mkdtemp(prefix=f".{folder.name}-old-", dir=folder.parent))
-                folder.rename(aside / "old")
-                try:
-                    fresh.rename(folder)
-                except OSError:
-                    (aside / "old").rename(folder)
-                    aside.rmdir()
-                    raise
-                shutil.rmtree(aside)
-            else:
-                fresh.rename(folder)
-        finally:
-            shutil.rmtree(fresh, ignore_errors=True)
-        return folder
+            return {**self.summary, "seconds": seconds}
+
+        write_files(folder, make, listing=RESULT, is_ours=_is_result, content=content, tell=tell)
+        return Path(folder)
+
+    @staticmethod
+    def add(folder: str | Path, make: Callable[[Path], object], tell: Tell = silent) -> list[Path]:
+        """Add files to a stored result, in place of those of the same names; ``plan.json`` lists them from then on.
+
+        Raises:
+            OSError: they cannot be written there.
+        """
+        return write_files(folder, make, listing=RESULT, is_ours=_is_result, replaces=lambda name: False, tell=tell)
+
+    @staticmethod
+    def changed_files(folder: str | Path) -> list[str]:
+        """Files of a stored result that are not as they were written, by the hashes that ``plan.json`` lists."""
+        listed = Listed.read(Path(folder), RESULT, _is_result) or Listed()
+        return [name for name in sorted(listed.files) if not listed.owns(Path(folder), name, RESULT)]
 
     @classmethod
     def read(cls, folder: str | Path) -> Plan:
@@ -202,11 +201,17 @@ class Plan:
             except (OSError, ValueError, pd.errors.ParserError) as error:
                 faults.append(Fault(str(path), 0, "", "", "This table of the result cannot be read.", str(error)))
                 continue
+            frame = unguarded(frame)
             faults += table_faults(str(path), frame, columns, _TEXT)
             tables[name] = frame
         if faults:
             raise InputError(faults)
         return cls(summary, tables)
+
+
+def _is_result(content: dict[str, Any]) -> bool:
+    """Whether the content of a ``plan.json`` is a plan's: other programs have files of that name."""
+    return content.get("status") in list(Status) and isinstance(content.get("input_hash"), str)
 
 
 def frame(name: str, rows: list[tuple[Any, ...]]) -> pd.DataFrame:

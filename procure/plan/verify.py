@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -68,13 +69,14 @@ def unlike(a: float, b: float, rate: float) -> bool:
     return differ(a, b) and not abs(a - b) <= SHARE * rate
 
 
-def verify(plan: Plan, case: Case, instance: Instance | None = None) -> pd.DataFrame:
+def verify(plan: Plan, case: Case, instance: Instance | None = None, folder: str | Path | None = None) -> pd.DataFrame:
     """The ``checks`` table of a plan: check, holds, detail.
 
     Args:
         plan: what is checked.
         case: the case that it answers.
         instance: the case's instance if it is at hand; it is built from the case otherwise.
+        folder: where the plan is stored, if its files (workbook and page too) are to be held against their hashes.
     """
     fresh = instance if instance is not None else build(case)
     checks = Checks()
@@ -94,6 +96,8 @@ def verify(plan: Plan, case: Case, instance: Instance | None = None) -> pd.DataF
     checks.add("demand and parked caches are as stated", _stated(plan, fresh))
     checks.add("money is as stated and sums to the objective", _money(plan, fresh))
     checks.add("plan.json agrees with the tables", statements.summary(plan, fresh))
+    if folder is not None:
+        checks.add("the files are as they were written", (f"{name} changed" for name in Plan.changed_files(folder)))
     return checks.table
 
 

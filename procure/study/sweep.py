@@ -12,7 +12,9 @@ from typing import Any
 import pandas as pd
 
 from procure.case import Case
+from procure.csvtext import guard
 from procure.errors import Fault, InputError
+from procure.files import check_folder
 from procure.plan import Plan
 from procure.solver import Infeasible, NoPlan, solve
 from procure.study.vary import grid
@@ -148,6 +150,7 @@ def _ordered(plan: Plan | None, sku: str) -> int | None:
 def _fresh_folder(folder: Path) -> Path:
     if folder.is_file() or (folder.exists() and any(folder.iterdir())):
         raise InputError([Fault(str(folder), 0, "", "", "A folder that is new or empty.", "Name another folder.")])
+    check_folder(folder)
     folder.mkdir(parents=True, exist_ok=True)
     return folder
 
@@ -155,4 +158,6 @@ def _fresh_folder(folder: Path) -> Path:
 def _append(path: Path, row: list[Any]) -> None:
     """One line, on disk before the next point begins."""
     with path.open("a", newline="", encoding="utf-8") as file:
-        csv.writer(file, lineterminator="\n").writerow(["" if value is None else value for value in row])
+        csv.writer(file, lineterminator="\n").writerow(
+            ["" if cell is None else guard(cell) if isinstance(cell, str) else cell for cell in row]
+        )

@@ -92,7 +92,7 @@ def test_a_foreign_folder_is_refused_before_anything_is_solved(case, tmp_path, c
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "thesis.tex").write_text("")
     assert run("solve", case, "-o", tmp_path / "out") == 2
-    assert "not a result" in capsys.readouterr().err
+    assert "holds a result" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("name", ["program.lp", "nowhere/program.mps"])

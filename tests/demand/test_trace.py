@@ -408,7 +408,7 @@ def test_the_verb_writes_tables_for_a_case_and_a_picture(tmp_path):
     assert result.exit_code == 0, result.output
     summary = json.loads(result.stdout)
     assert summary["requests"] == 12_031
-    assert {Path(f).name for f in summary["files"]} == {p.name for p in out.iterdir()}
+    assert {Path(f).name for f in summary["files"]} == {p.name for p in out.iterdir()} - {"procure-files.json"}
     row = pd.read_csv(out / "workloads.csv").iloc[0]
     assert row["workload"] == row["reuse_curve"] == "mine"
     assert row["input_p50_tokens"] == 6_909

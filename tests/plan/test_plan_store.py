@@ -29,7 +29,7 @@ def test_a_plan_reads_back_as_it_was_written(plan, tmp_path):
     for name in TABLES:
         pd.testing.assert_frame_equal(plan.tables[name], back.tables[name], check_dtype=False, rtol=1e-14)
     summary = {k: v for k, v in plan.summary.items() if k != "seconds"}
-    assert {k: v for k, v in back.summary.items() if k != "seconds"} == json.loads(json.dumps(summary))
+    assert {k: v for k, v in back.summary.items() if k not in ("seconds", "files")} == json.loads(json.dumps(summary))
     assert back.status is plan.status
     assert back.objective_usd == plan.objective_usd
     pd.testing.assert_frame_equal(back.purchases, plan.purchases, check_dtype=False)
@@ -70,18 +70,19 @@ def test_a_crash_while_reports_are_made_leaves_the_earlier_result_whole(plan, tm
 
 def test_a_failed_rename_puts_the_earlier_result_back(plan, tmp_path, monkeypatch):
     out = plan.write(tmp_path / "out")
-    before = listing(out)
+    before = {path: path.read_bytes() for path in out.rglob("*") if path.is_file()}
     original = Path.rename
 
     def rename(self: Path, target: Path) -> Path:
-        if target == out and not self.name.startswith("old"):
-            raise OSError("disk full")
+        if target == out / "plan.json" and self.parent.name == "new":
+            raise OSError(28, "disk full")
         return original(self, target)
 
     monkeypatch.setattr(Path, "rename", rename)
     with pytest.raises(OSError, match="disk full"):
-        plan.write(out)
-    assert listing(out) == before
+        Plan({**plan.summary, "case": "another"}, plan.tables).write(out)
+    assert {path: path.read_bytes() for path in out.rglob("*") if path.is_file()} == before
+    assert not [path for path in out.iterdir() if path.name.startswith(".")]
 
 
 def test_an_earlier_result_is_replaced_as_a_whole(plan, tmp_path):
@@ -93,7 +94,7 @@ def test_an_earlier_result_is_replaced_as_a_whole(plan, tmp_path):
 
 def test_a_folder_with_other_files_is_refused_and_left_alone(plan, tmp_path):
     (tmp_path / "thesis.tex").write_text("years of work")
-    with pytest.raises(InputError, match="not a result"):
+    with pytest.raises(InputError, match="holds a result"):
         plan.write(tmp_path)
     assert listing(tmp_path) == {"thesis.tex"}
 
@@ -173,3 +174,54 @@ def test_a_place_that_cannot_be_written_to_is_refused_before_the_work(tmp_path, 
     with pytest.raises(InputError):
         Plan.check_target(tmp_path / place)
     assert not list(tmp_path.iterdir())
+
+
+def test_a_plan_json_of_another_program_is_no_result(plan, tmp_path):
+    (tmp_path / "plan.json").write_text('{"format_version": "1.2", "planned_values": {}}')
+    (tmp_path / "main.tf").write_text("source")
+    with pytest.raises(InputError, match="other files"):
+        plan.write(tmp_path)
+    assert listing(tmp_path) == {"plan.json", "main.tf"}
+
+
+def test_notes_beside_a_result_stay_and_a_changed_workbook_is_kept_aside(plan, tmp_path):
+    out = plan.write(tmp_path / "out", lambda plan, folder: (folder / "plan.xlsx").write_text("first"))
+    (out / "notes.md").write_text("mine")
+    (out / "tables" / "mine.csv").write_text("mine")
+    (out / "plan.xlsx").write_text("with remarks")
+    told: list[str] = []
+    plan.write(out, lambda plan, folder: (folder / "plan.xlsx").write_text("second"), told.append)
+    assert (out / "notes.md").read_text() == (out / "tables" / "mine.csv").read_text() == "mine"
+    assert (out / "kept-1" / "plan.xlsx").read_text() == "with remarks"
+    assert (out / "plan.xlsx").read_text() == "second"
+    assert len(told) == 1
+
+
+def test_a_result_of_an_earlier_version_lists_nothing_so_all_of_it_is_kept_aside(plan, tmp_path):
+    out = plan.write(tmp_path / "out")
+    stored = json.loads((out / "plan.json").read_text())
+    del stored["files"]
+    (out / "plan.json").write_text(json.dumps(stored))
+    before = listing(out)
+    plan.write(out)
+    assert {str(p.relative_to(out / "kept-1")) for p in (out / "kept-1").rglob("*")} == before
+    assert Plan.changed_files(out) == []
+
+
+def test_files_added_to_a_result_are_listed_and_the_others_stay(plan, tmp_path):
+    out = plan.write(tmp_path / "out")
+    Plan.add(out, lambda folder: (folder / "plan.html").write_text("page"))
+    assert Plan.changed_files(out) == []
+    assert json.loads((out / "plan.json").read_text())["files"]["plan.html"]
+    Plan.read(out)
+    (out / "plan.html").write_text("altered")
+    (out / "tables" / "sla.csv").write_text("altered")
+    assert Plan.changed_files(out) == ["plan.html", "tables/sla.csv"]
+
+
+def test_names_that_a_spreadsheet_would_run_are_stored_as_texts(plan, tmp_path):
+    hostile = "=HYPERLINK(1)"
+    tables = {**plan.tables, "sla": plan.tables["sla"].assign(workload=hostile)}
+    out = Plan(plan.summary, tables).write(tmp_path / "out")
+    assert ",'=HYPERLINK" in (out / "tables" / "sla.csv").read_text()
+    assert set(Plan.read(out).tables["sla"]["workload"]) == {hostile}

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
+from procure.csvtext import guarded
 from procure.demand.trace.arrivals import QUANTILES
+from procure.files import Tell, silent, write_files
 
 if TYPE_CHECKING:
     from procure.demand.trace.analyse import Trace
@@ -16,21 +18,21 @@ if TYPE_CHECKING:
 HOUR_S = 3600
 
 
-def write(trace: Trace, folder: Path, *, workload: str, scenario: str) -> list[Path]:
-    """Write the tables and the picture of a trace.
+def write(trace: Trace, folder: Path, *, workload: str, scenario: str, tell: Tell = silent) -> list[Path]:
+    """Write the tables and the picture of a trace, all or nothing.
 
     Args:
         trace: as measured.
-        folder: made if it does not exist.
+        folder: new, empty, or with the files of an earlier trace, which are replaced (see :mod:`procure.files`).
         workload: name of the workload in ``workloads.csv``, and of its curve in ``reuse_curve.csv``.
         scenario: scenario that fills what the trace does not say.
+        tell: called with a sentence for each file that was kept aside.
 
     Returns:
         the files: trace.png, and what the trace tells of workloads.csv, lengths.csv and reuse_curve.csv (rows for the
         tables workloads, lengths and reuse of a case), histogram.csv, quantiles.csv, arrivals.csv, hours.csv, reuse.csv
         and bad_lines.csv.
     """
-    folder.mkdir(parents=True, exist_ok=True)
     tables = {
         "workloads": workload_row(trace, workload, scenario),
         "lengths": length_bins(trace, workload),
@@ -40,18 +42,16 @@ def write(trace: Trace, folder: Path, *, workload: str, scenario: str) -> list[P
         "hours": trace.arrivals.hours() if not trace.session_clock else pd.DataFrame(),
         "reuse": trace.reuse_table(),
         "reuse_curve": reuse_curve(trace, workload),
-        "bad_lines": pd.DataFrame(trace.bad.kept, columns=["file", "line", "what"]),
+        "bad_lines": guarded(pd.DataFrame(trace.bad.kept, columns=["file", "line", "what"])),
     }
-    files = []
-    for name, table in tables.items():
-        path = folder / f"{name}.csv"
-        if len(table):
-            table.to_csv(path, index=False, float_format="%.6g")
-            files.append(path)
-        elif path.exists():
-            path.unlink()
-    files.append(plot(trace, folder / "trace.png", workload))
-    return files
+
+    def make(fresh: Path) -> None:
+        for name, table in tables.items():
+            if len(table):
+                table.to_csv(fresh / f"{name}.csv", index=False, float_format="%.6g")
+        plot(trace, fresh / "trace.png", workload)
+
+    return write_files(folder, make, tell=tell)
 
 
 def histograms(trace: Trace) -> pd.DataFrame:
