@@ -31,7 +31,7 @@ SCHEMA: dict[str, dict[str, str]] = {
         "attach_usd": "USD per unit for what it drags along outside itself",
         "install_usd": "USD per unit for installation, paid on delivery",
         "usable_share": "share of owned units that may be busy at the peak: availability, spares, utilisation cap",
-        "present_share": "share of owned units that are up and not spares",
+        "present_share": "share of owned units that are up and not spares; no CMX rack or enclosure is a spare",
         "gpus": "GPUs per unit",
         "pod_slots": "1 where the unit stands in a pod's NVL72 places",
     },

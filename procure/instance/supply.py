@@ -48,9 +48,14 @@ def _quarters(case: Case) -> pd.DataFrame:
     )
 
 
-def present_share(case: Case) -> float:
-    """Share of owned units that are up and not spares."""
-    return case.settings.availability * (1.0 - case.settings.spare_share)
+def present_share(case: Case, sku: Sku) -> float:
+    """Share of owned units that are up and not spares.
+
+    Racks and servers stand by as spares, and what is inside them with them. A CMX enclosure does not: when one fails
+    its copies are computed again.
+    """
+    spares = 0.0 if sku.kind in ("cmx_rack", "cmx_enclosure") else case.settings.spare_share
+    return case.settings.availability * (1.0 - spares)
 
 
 def skus_in_play(case: Case) -> list[Sku]:
@@ -72,9 +77,9 @@ def order_window(case: Case, sku: Sku) -> tuple[int, int]:
 
 
 def _skus(case: Case) -> pd.DataFrame:
-    present = present_share(case)
     rows = []
     for sku in skus_in_play(case):
+        present = present_share(case, sku)
         first, last = order_window(case, sku)
         rows.append(
             (

@@ -56,6 +56,18 @@ class Standing:
         self.places = {r.site: r for r in instance["pods"].itertuples()}
         self.lpx = next((name for name, sku in self.sku.items() if sku.kind == "lpx"), "")
 
+    def serving(self, quarter: str, site: str, sku: str) -> float:
+        """Units that are up, no spares and not held for other purposes, whatever their hosts are used for."""
+        return float(self.sku[sku].present_share * (self.own[quarter, site, sku] - self.reserved[quarter, site, sku]))
+
+    def hosts(self, sku: str) -> dict[str, float]:
+        """SKUs that a part stands in, with places per unit; none for what stands alone."""
+        if self.sku[sku].kind == "ssd_kit":
+            return {self.sku[sku].host: 1.0}
+        racks = [name for name, row in self.sku.items() if row.kind == "cmx_rack"]
+        places = self.instance.settings["enclosures_per_cmx_rack"]
+        return dict.fromkeys(racks, places) if self.sku[sku].kind == "cmx_enclosure" else {}
+
 
 def limits_table(instance: Instance, tables: dict[str, pd.DataFrame]) -> pd.DataFrame:
     """The plan's ``limits`` table: one row for each limit that exists, whether or not it binds."""
@@ -104,9 +116,9 @@ def _lpx(s: Standing, rows: Rows) -> None:
             per_pod = s.instance["lpx_copies"].set_index("card").loc[name, "copies_per_pod"]
             limit = per_pod * s.pods[quarter, site]
             rows.add("LPX copies in pods", quarter, site, name, copies[key].copies, limit, "copies")
-    for (quarter, site, sku), own in sorted(s.own.items()):
+    for quarter, site, sku in sorted(s.own):
         if sku == s.lpx:
-            limit = s.sku[sku].present_share * (own - s.reserved[quarter, site, sku])
+            limit = s.serving(quarter, site, sku)
             rows.add("LPX racks for copies", quarter, site, sku, taken[quarter, site], limit, "racks")
 
 
@@ -122,22 +134,49 @@ def _stores(s: Standing, rows: Rows) -> None:
         day[r.quarter, r.site, r.store] += r.write_bytes_per_s * share * SECONDS_PER_DAY
     tier = dict(zip(s.instance["stores"]["store"], s.instance["stores"]["tier"], strict=True))
     units = {store: list(g.itertuples()) for store, g in s.instance["store_units"].groupby("store")}
+    busy: dict[tuple[str, str, str], float] = defaultdict(float)
     for key, used in sums.iterrows():
         quarter, site, store = key
         if tier[store] == "hbm":
             rows.add("parked KV", quarter, site, store, used["parked_bytes"], _hbm_bytes(s, quarter, site, store), "B")
             continue
-        own = [(u, s.own[quarter, site, u.sku]) for u in units[store]]
+        own = [(u, s.serving(quarter, site, u.sku)) for u in units[store]]
         limit = {
             name: sum(n * getattr(u, name) for u, n in own if n)
             for name in ("bytes", "read_bytes_per_s", "write_bytes_per_s", "write_bytes_per_day")
         }
+        for unit, _ in own:
+            busy[quarter, site, unit.sku] += _parts_needed(s, unit, used, day[key])
         rows.add("parked KV", quarter, site, store, used["parked_bytes"], limit["bytes"], "B")
         rows.add("store reads", quarter, site, store, used["read_bytes_per_s"], limit["read_bytes_per_s"], "B/s")
         rows.add("store writes", quarter, site, store, used["write_bytes_per_s"], limit["write_bytes_per_s"], "B/s")
         if math.isfinite(limit["write_bytes_per_day"]):
             rows.add("store wear", quarter, site, store, day[key], limit["write_bytes_per_day"], "B/day")
+    _free_hosts(s, rows, busy)
     _readers(s, rows)
+
+
+def _parts_needed(s: Standing, unit: Any, used: Any, written_per_day: float) -> float:
+    """Units that a store's use takes, by whichever of bytes, reads, writes and wear asks for most."""
+    asked = {
+        "bytes": used["parked_bytes"],
+        "read_bytes_per_s": used["read_bytes_per_s"],
+        "write_bytes_per_s": used["write_bytes_per_s"],
+        "write_bytes_per_day": written_per_day,
+    }
+    return max(float(value) / getattr(unit, name) for name, value in asked.items()) / s.sku[unit.sku].present_share
+
+
+def _free_hosts(s: Standing, rows: Rows, busy: dict[tuple[str, str, str], float]) -> None:
+    """Kits and enclosures that serve stand in hosts that are not held for others."""
+    needed: dict[tuple[str, str, tuple[Any, ...]], float] = defaultdict(float)
+    for (quarter, site, sku), count in busy.items():
+        needed[quarter, site, tuple(s.hosts(sku).items())] += count
+    for (quarter, site, hosts), count in sorted(needed.items()):
+        if any(s.reserved[quarter, site, host] for host, _ in hosts):
+            room = sum(n * (s.own[quarter, site, host] - s.reserved[quarter, site, host]) for host, n in hosts)
+            names = "+".join(host for host, _ in hosts)
+            rows.add("parts in free hosts", quarter, site, names, count, room, "units")
 
 
 def _hbm_bytes(s: Standing, quarter: str, site: str, store: str) -> float:
@@ -148,8 +187,7 @@ def _hbm_bytes(s: Standing, quarter: str, site: str, store: str) -> float:
     mine = serving[(serving["quarter"] == quarter) & (serving["site"] == site) & (serving["sku"] == sku)]
     beside = sum(r.racks * free[r.point] for r in mine.itertuples())
     idle = dict(zip(s.instance["idle_hbm"]["sku"], s.instance["idle_hbm"]["bytes"], strict=True))[sku]
-    up = s.sku[sku].present_share * (s.own[quarter, site, sku] - s.reserved[quarter, site, sku])
-    return beside + idle * (up - s.busy[quarter, site, sku])
+    return beside + idle * (s.serving(quarter, site, sku) - s.busy[quarter, site, sku])
 
 
 def _readers(s: Standing, rows: Rows) -> None:
@@ -161,7 +199,7 @@ def _readers(s: Standing, rows: Rows) -> None:
             read = size[s.position[r.quarter], r.workload, r.bucket, r.sku, r.store]
             used[r.quarter, r.site, r.store, r.sku] += r.requests_per_s * read
     for (quarter, site, store, sku), value in sorted(used.items()):
-        most = limit[store, sku] * s.own[quarter, site, sku]
+        most = limit[store, sku] * s.serving(quarter, site, sku)
         rows.add("store readers", quarter, site, f"{store} by {sku}", value, most, "B/s")
 
 

@@ -8,28 +8,30 @@ import pyomo.environ as pyo
 
 from procure.program.index import BYTES_PER_UNIT, Index
 from procure.program.linear import Terms
+from procure.program.present import add_present
 
 SECONDS_PER_DAY = 86_400.0
 
 
-def _units(m: Any, index: Index, row: Terms, key: tuple[int, str, str], attribute: str) -> bool:
-    """Subtract what the owned units of a store bring; False where some unit has no limit."""
+def _units(m: Any, index: Index, row: Terms, key: tuple[int, str, str], attribute: str, scale: float = 1.0) -> bool:
+    """Subtract what the units of a store that serve bring, times a scale; False where some unit has no limit."""
     t, site, store = key
     for unit in index.store_units[store]:
         amount = getattr(unit, attribute)
         if amount == float("inf"):
             return False
         if (site, unit.sku, t) in index.in_stock:
-            row.add(-amount / BYTES_PER_UNIT, m.own[site, unit.sku, t])
+            add_present(m, index, row, -scale * amount / BYTES_PER_UNIT, (site, unit.sku, t))
     return True
 
 
 def store_reads(m: Any, index: Index) -> None:
     """Bytes read from a store per second are at most what its units deliver at their utilisation cap.
 
-        Σ_{o from g} read_bytes·rate·prefill[o,s] ≤ Σ_k read_bytes_per_s[g,k]·own[s,k,t]
+        Σ_{o from g} read_bytes·rate·prefill[o,s] ≤ Σ_k read_bytes_per_s[g,k]·present[k]·(own − reserved)[s,k,t]
 
-    TB/s. HBM has no such row: its reads are part of the step that uses them.
+    TB/s; :func:`procure.program.present.add_present` says which units are present. HBM has no such row: its reads are
+    part of the step that uses them.
     """
 
     def rule(m: Any, t: int, site: str, store: str) -> Any:
@@ -43,9 +45,9 @@ def store_reads(m: Any, index: Index) -> None:
 
 
 def reader_limit(m: Any, index: Index) -> None:
-    """A pool reads a shared store no faster than its own network ports allow.
+    """A pool reads a shared store no faster than the network ports of its units that serve allow.
 
-        Σ_{o from g on k} read_bytes·rate·prefill[o,s] ≤ reader_bytes_per_s[g,k]·own[s,k,t]
+        Σ_{o from g on k} read_bytes·rate·prefill[o,s] ≤ reader_bytes_per_s[g,k]·present[k]·(own − reserved)[s,k,t]
 
     TB/s. Only stores that stand apart from their readers have such rows.
     """
@@ -59,7 +61,7 @@ def reader_limit(m: Any, index: Index) -> None:
                 row.add(o.read_bytes * o.rate / BYTES_PER_UNIT, m.prefill[o.option, s])
         if not row.variables:
             return pyo.Constraint.Skip
-        row.add(-limit[store, sku] / BYTES_PER_UNIT, m.own[site, sku, t])
+        add_present(m, index, row, -limit[store, sku] / BYTES_PER_UNIT, (site, sku, t))
         return row.at_most(0.0)
 
     m.reader_limit = pyo.Constraint(keys, rule=rule)
@@ -85,7 +87,8 @@ def _mean_per_peak(index: Index, t: int, workload: str) -> float:
 def store_writes(m: Any, index: Index) -> None:
     """Bytes written to a store per second are at most what its units take at their utilisation cap.
 
-        Σ_w β·R·kept[t,s,w,0,g] − Σ_{o from g} valid_bytes·rate·prefill[o,s] ≤ Σ_k write_bytes_per_s[g,k]·own[s,k,t]
+        Σ_w β·R·kept[t,s,w,0,g] − Σ_{o from g} valid_bytes·rate·prefill[o,s]
+        ≤ Σ_k write_bytes_per_s[g,k]·present[k]·(own − reserved)[s,k,t]
 
     TB/s. A read leaves the copy in place, so that parking again writes only the new tokens, and whole every state
     or window: those are of one length.
@@ -101,22 +104,18 @@ def store_writes(m: Any, index: Index) -> None:
 
 
 def store_wear(m: Any, index: Index) -> None:
-    """Mean bytes written per day stay within the drive writes per day that the units endure.
+    """Mean bytes written per day stay within the drive writes per day of the drives that are written to.
 
-        86,400 s · mean writes ≤ Σ_k write_bytes_per_day[g,k]·own[s,k,t]
+        86,400 s · mean writes ≤ Σ_k write_bytes_per_day[g,k]·present[k]·(own − reserved)[s,k,t]
 
-    TB per second on both sides. Memory does not wear and has no such row.
+    TB per second on both sides. A drive that is down or held for others takes no writes for
+    those that serve. Memory does not wear and has no such row.
     """
 
     def rule(m: Any, t: int, site: str, store: str) -> Any:
         row = Terms()
         add_writes(m, index, row, (t, site, store), mean=True)
-        for unit in index.store_units[store]:
-            if unit.write_bytes_per_day == float("inf"):
-                return pyo.Constraint.Skip
-            if (site, unit.sku, t) in index.in_stock:
-                per_s = unit.write_bytes_per_day / SECONDS_PER_DAY
-                row.add(-per_s / BYTES_PER_UNIT, m.own[site, unit.sku, t])
-        return row.at_most(0.0)
+        limited = _units(m, index, row, (t, site, store), "write_bytes_per_day", 1.0 / SECONDS_PER_DAY)
+        return row.at_most(0.0) if limited else pyo.Constraint.Skip
 
     m.store_wear = pyo.Constraint(sorted(index.reads), rule=rule)

@@ -69,6 +69,7 @@ class Index:
     """What is indexed by what. Rows whose rate is zero have no variables.
 
     ``stock``: (site, sku, t) where units may stand. ``orders``: (site, sku, t) where an order may be placed.
+    ``in_held_hosts``: (site, part, t) of stores, some of whose hosts are reserved.
     ``serve`` and ``prefill``: (point or option, site) whose SKU may stand at the site in that quarter.
     """
 
@@ -114,6 +115,7 @@ class Index:
         self.price = lookup(instance["prices"], ["sku", "t"], "price_usd")
         self.support = lookup(instance["prices"], ["sku", "t"], "support_usd_per_quarter")
         self.reserved = lookup(instance["reserved"], ["t", "site", "sku"], "count")
+        self.places = self._places()
         self.pods_at = {row.site: row for row in instance["pods"].itertuples()}
         self.expansion = {(row.site, row.expansion): row for row in instance["expansions"].itertuples()}
         self.expansion_orders = [
@@ -122,6 +124,18 @@ class Index:
             for t in self.t
             if t + int(row.lead_quarters) < self.horizon
         ]
+
+    def _places(self) -> dict[str, dict[str, float]]:
+        """Hosts of each SKU that stands inside another, with the places that one host has."""
+        racks = [name for name, sku in self.sku.items() if sku.kind == "cmx_rack"]
+        per_rack = self.instance.settings["enclosures_per_cmx_rack"]
+        places: dict[str, dict[str, float]] = {}
+        for name, sku in self.sku.items():
+            if sku.kind == "ssd_kit":
+                places[name] = {sku.host: 1.0}
+            elif sku.kind == "cmx_enclosure":
+                places[name] = dict.fromkeys(racks, per_rack)
+        return places
 
     def _service(self) -> None:
         instance = self.instance
@@ -187,6 +201,13 @@ class Index:
         self.prefill_by_pool = group(self.prefill, lambda x: (x[1], x[0].sku, x[0].t))
         self.reads = group((x for x in self.prefill if x[0].store != "recompute"), lambda x: (x[0].t, x[1], x[0].store))
         self.kept_by_store = group(self.kept, lambda k: (k[0], k[1], k[4]))
+        self.in_held_hosts = sorted({
+            (site, u.sku, t)
+            for t, site, store in self.kept_by_store
+            for u in self.store_units[store]
+            if (site, u.sku, t) in self.in_stock
+            and any(self.reserved.get((t, site, host), 0.0) > 0 for host in self.places.get(u.sku, {}))
+        })  # fmt: skip
 
     def delivered(self, site: str, sku: str, t: int) -> list[tuple[str, str, int]]:
         """Orders that have been delivered by quarter ``t``."""

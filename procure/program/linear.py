@@ -9,13 +9,14 @@ from pyomo.core.expr import LinearExpression
 
 
 class Terms:
-    """A linear expression under construction."""
+    """A linear expression under construction; ``constant`` stands on its side of the row."""
 
-    __slots__ = ("coefs", "variables")
+    __slots__ = ("coefs", "constant", "variables")
 
     def __init__(self) -> None:
         self.coefs: list[float] = []
         self.variables: list[Any] = []
+        self.constant = 0.0
 
     def add(self, coef: float, variable: Any) -> None:
         """Add one term; a coefficient of exactly zero is left out."""
@@ -30,17 +31,17 @@ class Terms:
 
     @property
     def expression(self) -> LinearExpression:
-        """The expression for a row of the program."""
+        """The variable part of the expression."""
         return LinearExpression(linear_coefs=self.coefs, linear_vars=self.variables)
 
     def at_most(self, limit: float) -> tuple[None, LinearExpression, float]:
-        """The row Σ terms ≤ limit."""
-        return (None, self.expression, float(limit))
+        """The row Σ terms + constant ≤ limit."""
+        return (None, self.expression, float(limit) - self.constant)
 
     def at_least(self, limit: float) -> tuple[float, LinearExpression, None]:
-        """The row Σ terms ≥ limit."""
-        return (float(limit), self.expression, None)
+        """The row Σ terms + constant ≥ limit."""
+        return (float(limit) - self.constant, self.expression, None)
 
     def equal(self, value: float) -> tuple[float, LinearExpression, float]:
-        """The row Σ terms = value."""
-        return (float(value), self.expression, float(value))
+        """The row Σ terms + constant = value."""
+        return (float(value) - self.constant, self.expression, float(value) - self.constant)

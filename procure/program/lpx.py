@@ -8,6 +8,7 @@ import pyomo.environ as pyo
 
 from procure.program.index import Index, group
 from procure.program.linear import Terms
+from procure.program.present import add_present
 
 
 def lpx_time_within_copies(m: Any, index: Index) -> None:
@@ -65,9 +66,8 @@ def lpx_copies_within_racks(m: Any, index: Index) -> None:
         row = Terms()
         for s, card, quarter in cards[site, t]:
             row.add(index.copies[card].racks_per_copy, m.copies[s, card, quarter])
-        present = index.sku[index.lpx].present_share
-        row.add(-present, m.own[site, index.lpx, t])
-        return row.at_most(-present * index.reserved.get((t, site, index.lpx), 0.0))
+        add_present(m, index, row, -1.0, (site, index.lpx, t))
+        return row.at_most(0.0)
 
     m.lpx_copies_within_racks = pyo.Constraint(sorted(cards), rule=rule)
 

@@ -51,6 +51,7 @@ FAMILIES = (
     site.expansions_at_most,
     structure.kits_within_hosts,
     structure.enclosures_in_racks,
+    structure.parts_in_free_hosts,
     structure.places_in_pods,
     structure.pods_stay,
     structure.supply_cap,

@@ -9,6 +9,7 @@ import pyomo.environ as pyo
 from procure.program.compute import add_work
 from procure.program.index import BYTES_PER_UNIT, Index, group
 from procure.program.linear import Terms
+from procure.program.present import add_present
 
 
 def kept_at_most_served(m: Any, index: Index) -> None:
@@ -77,9 +78,9 @@ def parked_seconds(index: Index, t: int, workload: str, interval: int, store: st
 
 
 def parked_within_store(m: Any, index: Index) -> None:
-    """Parked bytes fit the bytes owned.
+    """Parked bytes fit the bytes of the units that serve.
 
-        Σ_{w,i} β[t,w]·K_i·R[t,w]·kept[t,s,w,i,g] ≤ Σ_k bytes[g,k]·own[s,k,t]
+        Σ_{w,i} β[t,w]·K_i·R[t,w]·kept[t,s,w,i,g] ≤ Σ_k bytes[g,k]·present[k]·(own − reserved)[s,k,t]
         for HBM: ≤ Σ_p free_hbm·rate·rack_s·serve[p,s] + idle_hbm·(present·(own − reserved) − work)
 
     TB. β is the mean bytes of a parked sequence, K_i the seconds of :func:`parked_seconds`.
@@ -93,21 +94,18 @@ def parked_within_store(m: Any, index: Index) -> None:
             row.add(
                 index.kv_bytes[t, w] * parked_seconds(index, t, w, interval, store) * rate / BYTES_PER_UNIT, m.kept[key]
             )
-        limit = 0.0
         for unit in index.store_units[store]:
             pool = (site, unit.sku, t)
             if pool not in index.in_stock:
                 continue
             if index.tier[store] != "hbm":
-                row.add(-unit.bytes / BYTES_PER_UNIT, m.own[pool])
+                add_present(m, index, row, -unit.bytes / BYTES_PER_UNIT, pool)
                 continue
             idle = index.idle_hbm[unit.sku] / BYTES_PER_UNIT
             for p, s in index.serve_by_pool.get(pool, []):
                 row.add(-p.free_hbm_bytes / BYTES_PER_UNIT * p.rate * p.rack_s, m.serve[p.point, s])
             add_work(m, index, row, pool, idle)
-            present = index.sku[unit.sku].present_share
-            row.add(-idle * present, m.own[pool])
-            limit -= idle * present * index.reserved.get((t, site, unit.sku), 0.0)
-        return row.at_most(limit)
+            add_present(m, index, row, -idle, pool)
+        return row.at_most(0.0)
 
     m.parked_within_store = pyo.Constraint(sorted(index.kept_by_store), rule=rule)

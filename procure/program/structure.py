@@ -26,6 +26,36 @@ def kits_within_hosts(m: Any, index: Index) -> None:
     m.kits_within_hosts = pyo.Constraint(keys, rule=rule)
 
 
+def parts_in_free_hosts(m: Any, index: Index) -> None:
+    """Where hosts are held for others, only parts that fit into the rest of them serve.
+
+        Σ_k fitted[s,k,t] ≤ Σ_h places[h]·(own[s,h,t] − reserved[s,h,t])       over the parts k of the same hosts h
+        fitted[s,k,t] ≤ own[s,k,t] − reserved[s,k,t]
+
+    Units; kits in racks or servers, enclosures in CMX racks. A part that finds no free host is held with the others.
+    """
+    parts = group(index.in_held_hosts, lambda k: (k[0], k[2], "+".join(index.places[k[1]])))
+
+    def rule(m: Any, site: str, t: int, hosts: str) -> Any:
+        row = Terms()
+        held = parts[site, t, hosts]
+        row.extend(1.0, (m.fitted[k] for k in held))
+        for host, places in index.places[held[0][1]].items():
+            if (site, host, t) in index.in_stock:
+                row.add(-places, m.own[site, host, t])
+            row.constant += places * index.reserved.get((t, site, host), 0.0)
+        return row.at_most(0.0)
+
+    def owned(m: Any, site: str, sku: str, t: int) -> Any:
+        row = Terms()
+        row.add(1.0, m.fitted[site, sku, t])
+        row.add(-1.0, m.own[site, sku, t])
+        return row.at_most(-index.reserved.get((t, site, sku), 0.0))
+
+    m.parts_in_free_hosts = pyo.Constraint(list(parts), rule=rule)
+    m.fitted_within_own = pyo.Constraint(index.in_held_hosts, rule=owned)
+
+
 def enclosures_in_racks(m: Any, index: Index) -> None:
     """A CMX rack holds 1 to 16 enclosures: own[rack] ≤ own[enclosure] ≤ 16·own[rack]. Units."""
     racks = [k for k in index.stock if index.sku[k[1]].kind == "cmx_rack"]

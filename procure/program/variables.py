@@ -18,6 +18,7 @@ def add_variables(m: Any, index: Index) -> None:
         ordered[sku, t] 0 or 1, for SKUs with a minimum order; own[site, sku, t] owned (so by the fleet balance).
     Continuous:
         serve[point, site] and prefill[option, site] shares of the rate of their bucket;
+        fitted[site, sku, t] kits or enclosures that serve where some of their hosts are reserved, units;
         kept[t, site, workload, interval, store] share of the workload's rate whose cache stays through the interval;
         short[t, workload] share unserved; quarter_short[t] weighted shortfall of a planned quarter, in basis points of
         the weighted demand of all planned quarters; carry[t] budget carried into t + 1, M USD.
@@ -44,6 +45,7 @@ def add_variables(m: Any, index: Index) -> None:
         bounds=lambda m, site, name, t: (0, int(index.expansion[site, name].max_count)),
     )
     m.own = pyo.Var(index.stock, domain=pyo.NonNegativeIntegers)
+    m.fitted = pyo.Var(index.in_held_hosts, domain=pyo.NonNegativeReals)
     m.serve = pyo.Var([(p.point, site) for p, site in index.serve], domain=pyo.NonNegativeReals)
     m.prefill = pyo.Var([(o.option, site) for o, site in index.prefill], domain=pyo.NonNegativeReals)
     m.kept = pyo.Var(index.kept, domain=pyo.NonNegativeReals)

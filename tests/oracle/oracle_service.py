@@ -371,7 +371,7 @@ class Service:
                     row[x] = row.get(x, 0.0) + idle * value
                 rows.at_most(row, idle * self.up * free)
         for (site, store), space in held.items():
-            units = [(own.get((site, sku), 0), *rest) for sku, *rest in self.brings(store)]
+            units = [(self.there(site, sku, own, reserved), *rest) for sku, *rest in self.brings(store)]
             rows.at_most(space, sum(n * size for n, size, *_ in units))
             rows.at_most(reads[site, store], sum(n * read for n, _, read, *_ in units))
             rows.at_most(dict(writes[site, store]), sum(n * write for n, _, _, write, _ in units))
@@ -379,10 +379,20 @@ class Service:
                 rows.at_most(dict(wears[site, store]), sum(n * day / 86_400 for n, *_, day in units))
         for (site, pool), read in readers.items():
             most = self.sku[pool].cmx_read_bytes_per_s * self.s.store_utilisation_cap
-            rows.at_most(read, own[site, pool] * most)
+            rows.at_most(read, self.up * (own[site, pool] - reserved.get((site, pool), 0)) * most)
         for (site, card), time in lpx.items():
             racks = performance.lpx_racks_per_copy(self.case.cards[card], self.sku[self.lpx])
             rows.at_most(time, racks * self.s.utilisation_cap * copies[site, card])
+
+    def there(self, site: str, name: str, own: State, reserved: State) -> float:
+        """Units of a store that work for us: of kits and enclosures those that find a host which is ours."""
+        free = {sku: n - reserved.get((site, sku), 0) for (place, sku), n in own.items() if place == site}
+        kind, mine = self.sku[name].kind, free.get(name, 0)
+        if kind == "ssd_kit":
+            mine = min(mine, free.get(self.sku[name].host, 0))
+        if kind == "cmx_enclosure":
+            mine = min(mine, 16 * sum(n for sku, n in free.items() if self.sku[sku].kind == "cmx_rack"))
+        return mine * (self.s.availability if kind == "cmx_enclosure" else self.up)
 
     def _keep(self, rows, t, site, w, stores, hits, here, buckets, total, held, writes, wears) -> None:
         """Caches parked by store and age, and the hits that they allow."""

@@ -48,6 +48,32 @@ def ssd_against_recompute() -> Any:
     return case, {VR: 2, KIT: 2}
 
 
+def kits_in_hosts_that_others_hold() -> Any:
+    """Three racks, one for training; three kits, which stand in all of them: two serve, and memory of two racks."""
+    tables = {
+        "fleet": fleet(("a", VR, 3, "2026Q4", 7e6), ("a", KIT, 3, "2026Q4", 5e5)),
+        "reserved": reserved(*(("a", VR, q, 1, "training") for q in QUARTERS[:3])),
+    }
+    figures = {(VR, "dram_usable_share_kv"): 0.01, (KIT, "store_bytes"): 5e13}
+    case = tiny(skus=(VR,), peaks={"agent": [100, 90, 95]}, workloads=AGENT, sites=places(6.3), figures=figures,
+                tables=tables)  # fmt: skip
+    return case, {VR: 1}
+
+
+def the_only_enclosure_is_for_others() -> Any:
+    figures = {
+        ("cmx-enclosure", "supply_per_quarter"): 2,
+        ("cmx-enclosure", "price_usd"): 60_000,
+    }
+    tables = {
+        "fleet": fleet(("a", "cmx-rack", 1, "2026Q4", 5e5), ("a", "cmx-enclosure", 1, "2026Q4", 6e5)),
+        "reserved": reserved(*(("a", "cmx-enclosure", q, 1, "archive") for q in QUARTERS[:3])),
+    }
+    case = tiny(skus=(VR, "cmx-enclosure"), peaks={"agent": [85, 45, 50]}, workloads=AGENT, sites=places(4.5),
+                figures=figures, tables=tables)  # fmt: skip
+    return case, {VR: 2, "cmx-enclosure": 2}
+
+
 def cmx_against_recompute() -> Any:
     figures = {
         ("cmx-enclosure", "supply_per_quarter"): 2,
@@ -142,6 +168,8 @@ CASES: list[tuple[Callable[[], Any], set[str], set[str]]] = [
     (racks_only, {GB}, set()),
     (ssd_against_recompute, {VR, KIT}, {"kits in hosts"}),
     (cmx_against_recompute, {VR, "cmx-rack", "cmx-enclosure"}, set()),
+    (kits_in_hosts_that_others_hold, set(), {"parts in free hosts"}),
+    (the_only_enclosure_is_for_others, {VR, "cmx-enclosure"}, set()),
     (lpx_copies, {VR, "lpx"}, set()),
     (budget_on_payment, set(), set()),
     (budget_on_commitment, {GB}, {"busy racks"}),
@@ -153,7 +181,14 @@ CASES: list[tuple[Callable[[], Any], set[str], set[str]]] = [
     (two_sites_and_workloads, {GB}, set()),
     (deferrable_beside_voice, {"hgx-b300"}, set()),
 ]
-SLOW = {cmx_against_recompute, two_sites_and_workloads, facility_power_and_expansion, racks_only}
+SLOW = {
+    kits_in_hosts_that_others_hold,
+    the_only_enclosure_is_for_others,
+    cmx_against_recompute,
+    two_sites_and_workloads,
+    facility_power_and_expansion,
+    racks_only,
+}
 
 
 @pytest.mark.parametrize(

@@ -154,6 +154,14 @@ def kits_are_cheap_racks_dear(tables: Tables) -> None:
     edit(tables, "prices", {"sku": "k"}, price_usd=1e4, support_usd_per_quarter=0.0)
 
 
+def kits_that_find_no_free_host(tables: Tables) -> None:
+    """Ten kits in fourteen racks, of which twelve are for others: two kits serve."""
+    small_store(tables)
+    standing(tables, "g", 14)
+    standing(tables, "k", 10)
+    rows(tables, "reserved", (1, SITE, "g", 12))
+
+
 def racks_for_enclosures(tables: Tables) -> None:
     store(tables, "cmx")
 
@@ -217,6 +225,7 @@ BINDING: dict[str, Any] = {
     "expansions_at_most": one_hall_is_not_enough,
     "kits_within_hosts": kits_are_cheap_racks_dear,
     "enclosures_in_racks": racks_for_enclosures,
+    "parts_in_free_hosts": kits_that_find_no_free_host,
     "places_in_pods": pods_are_full,
     "pods_stay": a_pod_that_would_close,
     "supply_cap": supplier_sells_few,
@@ -274,6 +283,12 @@ def lpx_that_stands_already(tables: Tables) -> None:
 def reuse_that_saves_nothing(tables: Tables) -> None:
     ssd_reuse(tables)
     edit(tables, "prefill", {"store": "ssd:g"}, rack_s=0.05)
+
+
+def held_hosts_and_reuse_that_saves_nothing(tables: Tables) -> None:
+    reuse_that_saves_nothing(tables)
+    standing(tables, "g", 3)
+    rows(tables, "reserved", (1, SITE, "g", 2))
 
 
 def ample_drives(tables: Tables) -> None:
@@ -341,6 +356,7 @@ INERT: dict[str, Any] = {
     "expansions_at_most": hall_that_is_not_needed,
     "kits_within_hosts": ample_drives,
     "enclosures_in_racks": cmx_not_worth_it,
+    "parts_in_free_hosts": held_hosts_and_reuse_that_saves_nothing,
     "places_in_pods": demand_alone,
     "pods_stay": demand_alone,
     "supply_cap": supplier_sells_enough,

@@ -38,6 +38,11 @@ def reserved(tables: Any) -> None:
     rows(tables, "reserved", (1, SITE, "g", 2))
 
 
+def frames(tables: Any) -> None:
+    standing(tables, "r", 2)
+    rows(tables, "reserved", (1, SITE, "r", 1))
+
+
 def ssd(tables: Any) -> None:
     store(tables, "ssd", write_bytes_per_day=8.64e16)
 
@@ -163,7 +168,7 @@ ROWS: dict[str, list[tuple[Any, Any, dict[str, float], float | None, float | Non
     ],
     "parked_within_store": [
         # 1 GB · 150/s · seconds: 10·(1 − 0.5·0.1) = 9.5 and 90·(1 − 0.5·0.5) = 67.5
-        (made(ssd), (1, SITE, "ssd:g"), {**kept("ssd:g", 1.425, 10.125), "own[a,k,1]": -1e15 / TB}, None, 0),
+        (made(ssd), (1, SITE, "ssd:g"), {**kept("ssd:g", 1.425, 10.125), "own[a,k,1]": -0.8 * 1e15 / TB}, None, 0),
         # HBM: 1 TB beside each busy decode rack, 2 TB in each idle one of 0.8·(own − reserved)
         (
             made(old_racks, reserved, hbm),
@@ -181,20 +186,28 @@ ROWS: dict[str, list[tuple[Any, Any, dict[str, float], float | None, float | Non
         ),
     ],
     "store_reads": [
-        # 0.6 GB a hit
+        # 0.6 GB a hit; 0.8 of the racks are up
         (
             made(dram),
             (1, SITE, "dram:g"),
-            {"prefill[o0dram,a]": 0.06, "prefill[o1dram,a]": 0.03, "own[a,g,1]": -3},
+            {"prefill[o0dram,a]": 0.06, "prefill[o1dram,a]": 0.03, "own[a,g,1]": -0.8 * 3},
             None,
             0,
-        )
+        ),
+        # two of them for others
+        (
+            made(old_racks, reserved, dram),
+            (1, SITE, "dram:g"),
+            {"prefill[o0dram,a]": 0.06, "prefill[o1dram,a]": 0.03, "own[a,g,1]": -0.8 * 3},
+            None,
+            -0.8 * 3 * 2,
+        ),
     ],
     "reader_limit": [
         (
             made(cmx),
             (1, SITE, "cmx", "g"),
-            {"prefill[o0cmx,a]": 0.06, "prefill[o1cmx,a]": 0.03, "own[a,g,1]": -0.9},
+            {"prefill[o0cmx,a]": 0.06, "prefill[o1cmx,a]": 0.03, "own[a,g,1]": -0.8 * 0.9},
             None,
             0,
         )
@@ -208,7 +221,7 @@ ROWS: dict[str, list[tuple[Any, Any, dict[str, float], float | None, float | Non
                 "kept[1,a,w,0,dram:g]": 0.15,
                 "prefill[o0dram,a]": -0.05,
                 "prefill[o1dram,a]": -0.025,
-                "own[a,g,1]": -4,
+                "own[a,g,1]": -0.8 * 4,
             },
             None,
             0,
@@ -223,7 +236,7 @@ ROWS: dict[str, list[tuple[Any, Any, dict[str, float], float | None, float | Non
                 "kept[1,a,w,0,ssd:g]": 0.075,
                 "prefill[o0ssd,a]": -0.025,
                 "prefill[o1ssd,a]": -0.0125,
-                "own[a,k,1]": -1,
+                "own[a,k,1]": -0.8,
             },
             None,
             0,
@@ -261,6 +274,11 @@ ROWS: dict[str, list[tuple[Any, Any, dict[str, float], float | None, float | Non
     ],
     "kits_within_hosts": [(made(), (SITE, "k", 1), {"own[a,k,1]": 1, "own[a,g,1]": -1}, None, 0)],
     "enclosures_in_racks": [(made(), (SITE, 1), {"own[a,e,1]": 1, "own[a,r,1]": -16}, None, 0)],
+    "parts_in_free_hosts": [
+        # two of the racks that kits could stand in are for others; the kits of the plan are those fitted elsewhere
+        (made(old_racks, reserved, ssd), (SITE, 1, "g"), {"fitted[a,k,1]": 1, "own[a,g,1]": -1}, None, -2),
+        (made(frames, cmx), (SITE, 1, "r"), {"fitted[a,e,1]": 1, "own[a,r,1]": -16}, None, -16),
+    ],
     "places_in_pods": [
         (made(), (SITE, 1, "nvl72_per_pod"), {"own[a,g,1]": 1, "pods[a,1]": -4}, None, 0),
         (made(), (SITE, 1, "lpx_per_pod"), {"own[a,l,1]": 1, "pods[a,1]": -3}, None, 0),
@@ -325,6 +343,9 @@ def test_the_row_has_the_numbers_of_its_mathematics(family):
 
 
 def test_the_second_rows_of_a_family():
+    model = made(old_racks, reserved, ssd)
+    assert row(model, "fitted_within_own", (SITE, "k", 1)) == ({"fitted[a,k,1]": 1, "own[a,k,1]": -1}, None, 0)
+    assert row(model, "store_wear", (1, SITE, "ssd:g"))[0]["fitted[a,k,1]"] == pytest.approx(-0.8)
     model = made(caps)
     assert row(model, "no_empty_cmx_rack", (SITE, 1)) == ({"own[a,e,1]": -1, "own[a,r,1]": 1}, None, 0)
     # 40 positions hold 26 racks of 1.5; seven are sold in a quarter
