@@ -26,9 +26,6 @@ from procure.errors import Fault, InputError, nearest
 from procure.quarter import Quarter
 from procure.sizing import Card
 
-_NO_EFFECT = ("name", "description")
-"""Settings that do not change a plan, and so not the input hash."""
-
 
 @dataclass(frozen=True)
 class Case:
@@ -262,10 +259,8 @@ class Case:
 
     @cached_property
     def input_hash(self) -> str:
-        """SHA-256 of all that a plan depends on: settings, tables whatever their row order, catalogue, cards, data."""
-        settings = {k: v for k, v in self.settings.model_dump().items() if k not in _NO_EFFECT}
-        tables = {name: frame for name, frame in self.tables.items() if name != "sources"}
-        return hash_inputs(settings, tables, list(self.cards))
+        """SHA-256 of what a plan depends on: settings, tables in any row order, cards, the packaged data that is used."""
+        return hash_inputs(self)
 
     def write(self, folder: str | Path) -> Path:
         """Write the case as given (without defaults) to a folder that is new or empty.

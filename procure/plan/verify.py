@@ -108,7 +108,7 @@ def _stated(plan: Plan, instance: Instance) -> Iterable[str]:
 
 def _hash(plan: Plan, case: Case) -> Iterable[str]:
     if plan.summary["input_hash"] != case.input_hash:
-        yield "the case or the packaged data changed since the plan was made"
+        yield "the case, or packaged data that it uses, changed since the plan was made"
 
 
 def _positions(instance: Instance) -> dict[str, int]:
