@@ -112,4 +112,6 @@ def _in_range(fact: Fact, attribute: str, line: int) -> list[Fault]:
         return fault("A finite number.")
     if fact.unit == "fraction" and fact.number > 1:
         return fault("A fraction from 0 to 1.")
+    if fact.unit == "flag" and fact.number not in (0, 1):
+        return fault("1 for yes, 0 for no.")
     return []

@@ -45,6 +45,10 @@ class Sku:
     """Drives inside a GPU unit's price; they fill bays, so a kit of the same size goes only into the rest."""
     cmx_read_bytes_per_s: float = 0.0
     """How fast one unit can read from CMX; 0 where CMX is not supported."""
+    pod_slots: float = 0.0
+    """NVL72 places that one unit takes in a pod; 0 where it stands outside pods."""
+    pairs_with_lpx: int = 0
+    """1 where LPX racks of its pod may decode beside it."""
 
     throughput_factor: float = 1.0
     """Multiplies prefill and decode rates of GPUs: below 1 in a power mode that saves (Max-Q)."""
@@ -93,7 +97,7 @@ class Sku:
     milestone_acceptance: float = 0.0
 
 
-INTEGER_FIELDS = ("gpus", "scale_up_domain_gpus", "min_order")
+INTEGER_FIELDS = ("gpus", "scale_up_domain_gpus", "min_order", "pairs_with_lpx")
 FIELDS = tuple(field.name for field in fields(Sku) if field.name != "name")
 
 _EVERY = {
@@ -110,7 +114,7 @@ REQUIRED: dict[str, set[str]] = {
         "gpus", "hbm_bytes_per_gpu", "hbm_bytes_per_s_per_gpu", "fp4_flops_per_gpu", "fp8_flops_per_gpu",
         "bf16_flops_per_gpu", "scale_up_bytes_per_s_per_gpu", "scale_up_domain_gpus",
         "scale_out_bytes_per_s_per_gpu", "dram_bytes", "dram_usable_share_kv", "dram_bytes_per_s",
-        "ssd_included_bytes", "cmx_read_bytes_per_s",
+        "ssd_included_bytes", "cmx_read_bytes_per_s", "pod_slots", "pairs_with_lpx",
     },
     "lpx": _EVERY | {"sram_bytes", "fp8_flops_per_rack"},
     "cmx_rack": _EVERY,

@@ -93,7 +93,7 @@ def sku_values(facts: Mapping[Key, Fact], name: str) -> dict[str, float | str]:
 
 
 def missing(facts: Mapping[Key, Fact]) -> list[Fault]:
-    """What SKUs lack, hosts that do not exist, and milestones that do not sum to 1."""
+    """What SKUs lack, hosts that do not exist, partners outside pods, and milestones that do not sum to 1."""
     faults: list[Fault] = []
     names = sku_names(facts)
     for name in sorted(names):
@@ -103,6 +103,9 @@ def missing(facts: Mapping[Key, Fact]) -> list[Fault]:
             faults.append(Fault("hardware", 0, attribute, "", f"{name} is a {kind} and needs this attribute."))
         if kind == "ssd_kit" and values.get("host") not in names:
             faults.append(Fault("hardware", 0, "host", str(values.get("host", "")), f"The SKU that {name} goes into."))
+        if values.get("pairs_with_lpx") and not values.get("pod_slots"):
+            expected = "More than 0: LPX decodes beside units of its own pod. Or pairs_with_lpx 0."
+            faults.append(Fault("hardware", 0, "pod_slots", f"{name}: 0", expected))
         shares = [float(values.get(f"milestone_{step}", 0)) for step in ("order", "delivery", "acceptance")]
         if abs(sum(shares) - 1) > 1e-9:
             expected = "The milestones of order, delivery and acceptance sum to 1."

@@ -33,7 +33,7 @@ SCHEMA: dict[str, dict[str, str]] = {
         "usable_share": "share of owned units that may be busy at the peak: availability, spares, utilisation cap",
         "present_share": "share of owned units that are up and not spares; no CMX rack or enclosure is a spare",
         "gpus": "GPUs per unit",
-        "pod_slots": "1 where the unit stands in a pod's NVL72 places",
+        "pod_slots": "NVL72 places that the unit takes in a pod; 0 outside pods",
     },
     "prices": {
         "sku": "name",

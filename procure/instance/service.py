@@ -197,7 +197,7 @@ def serve_table(case: Case, all_loads: list[Load], pools: list[Sku], lpx: Sku | 
     curves = own_curves(case)
     for load in all_loads:
         for pool in pools:
-            for partner in (None, lpx) if lpx is not None and pool.cmx_read_bytes_per_s > 0 else (None,):
+            for partner in (None, lpx) if lpx is not None and pool.pairs_with_lpx else (None,):
                 rows += _points(case, load, pool, partner, curves)
     return table("serve", rows)
 

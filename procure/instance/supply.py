@@ -99,7 +99,7 @@ def _skus(case: Case) -> pd.DataFrame:
                 present * case.settings.utilisation_cap,
                 present,
                 sku.gpus,
-                int(sku.kind == "gpu" and sku.cmx_read_bytes_per_s > 0),
+                sku.pod_slots,
             )
         )
     return table("skus", rows)

@@ -75,18 +75,18 @@ def enclosures_in_racks(m: Any, index: Index) -> None:
 
 
 def places_in_pods(m: Any, index: Index) -> None:
-    """Racks of a pod fit its places: Σ own[s,k,t] ≤ places·pods[s,t], for NVL72, LPX and CMX racks. Units."""
+    """Racks of a pod fit its places: Σ slots[k]·own[s,k,t] ≤ places·pods[s,t], for NVL72, LPX and CMX racks. Places."""
     kinds = {
         "nvl72_per_pod": lambda sku: sku.pod_slots,
-        "lpx_per_pod": lambda sku: sku.kind == "lpx",
-        "cmx_racks_per_pod": lambda sku: sku.kind == "cmx_rack",
+        "lpx_per_pod": lambda sku: float(sku.kind == "lpx"),
+        "cmx_racks_per_pod": lambda sku: float(sku.kind == "cmx_rack"),
     }
 
     def rule(m: Any, site: str, t: int, places: str) -> Any:
         row = Terms()
-        row.extend(
-            1.0, (m.own[k] for k in index.stock if k[0] == site and k[2] == t and kinds[places](index.sku[k[1]]))
-        )
+        for key in index.stock:
+            if key[0] == site and key[2] == t:
+                row.add(kinds[places](index.sku[key[1]]), m.own[key])
         if not row.variables:
             return pyo.Constraint.Skip
         row.add(-getattr(index.pods_at[site], places), m.pods[site, t])
@@ -174,5 +174,5 @@ def _room(index: Index, site: str, sku: str) -> float:
             grown = sum(a.adds * index.expansion[site, a.expansion].max_count for a in adds.get((site, resource), []))
             bound = min(bound, (rows["limit"].max() + grown) / use[str(resource)])
     if index.sku[sku].pod_slots:
-        bound = min(bound, index.pods_at[site].pods_max * index.pods_at[site].nvl72_per_pod)
+        bound = min(bound, index.pods_at[site].pods_max * index.pods_at[site].nvl72_per_pod / index.sku[sku].pod_slots)
     return bound if bound == float("inf") else float(int(bound * (1.0 + 1e-9)))

@@ -145,6 +145,8 @@ def test_an_override_of_a_class_reaches_its_skus():
         ({"attribute": "haircut", "value": "1.5", "unit": "fraction"}, "0 to 1"),
         ({"attribute": "available_from", "value": "2027-Q1", "unit": "quarter"}, "2027Q1"),
         ({"attribute": "milestone_order", "value": "0.5", "unit": "fraction"}, "sum to 1"),
+        ({"attribute": "pairs_with_lpx", "value": "0.5", "unit": "flag"}, "1 for yes"),
+        ({"attribute": "pod_slots", "value": "0", "unit": "count"}, "its own pod"),
     ],
 )
 def test_a_wrong_override_is_refused_in_words(row, said):
@@ -155,7 +157,7 @@ def test_a_wrong_override_is_refused_in_words(row, said):
 def test_a_new_sku_must_state_every_attribute():
     with pytest.raises(InputError) as refused:
         Catalogue.read(override(sku="kyber", attribute="kind", value="gpu", unit="text"))
-    assert any(fault.column == "hbm_bytes_per_gpu" for fault in refused.value.faults)
+    assert {"hbm_bytes_per_gpu", "pod_slots", "pairs_with_lpx"} <= {fault.column for fault in refused.value.faults}
 
 
 def test_a_quoted_price_wins_in_its_quarter_only(catalogue):

@@ -254,3 +254,17 @@ def test_an_ambiguous_rack_in_a_case_is_refused_with_its_meanings(name):
         tiny().replace(tables={"fleet": fleet(("dc", name, 1, "2026Q1", 1e6))})
     with pytest.raises(InputError, match="ambiguous"):
         tiny().replace(settings={"may_buy": [name]})
+
+
+@pytest.mark.parametrize("changed", ["cmx_read_bytes_per_s", "pairs_with_lpx", "pod_slots"])
+def test_reading_cmx_pairing_with_lpx_and_standing_in_a_pod_are_three_things(changed):
+    """Each is turned off alone for the rack that has all three; a rack that does not pair may stand outside pods."""
+    vr = "vr-nvl72"
+    figures = {(vr, changed): 0} | ({(vr, "pairs_with_lpx"): 0} if changed == "pod_slots" else {})
+    skus = (vr, "lpx", "cmx-rack", "cmx-enclosure")
+    agent = {"agent": {"scenario": "coding-agentic", "context_cap_tokens": 131_072}}
+    made = build(tiny(skus=skus, figures=figures, peaks={"agent": [4.0, 4.0, 4.0]}, workloads=agent))
+    reads = bool((made["store_readers"]["sku"] == vr).any())
+    assert reads == bool((made["prefill"]["store"].str.startswith("cmx")).any()) == (changed != "cmx_read_bytes_per_s")
+    assert bool((made["serve"]["deployment"] == f"{vr}+lpx").any()) == ((vr, "pairs_with_lpx") not in figures)
+    assert rows(made, "skus", sku=vr)["pod_slots"].item() == (changed != "pod_slots")

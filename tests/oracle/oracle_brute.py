@@ -227,7 +227,7 @@ class BruteForce:
             kinds: dict[str, int] = defaultdict(int)
             for k, n in units:
                 kinds[k.kind] += n
-                kinds["pod"] += n * (k.kind == "gpu" and k.cmx_read_bytes_per_s > 0)
+                kinds["pod"] += n * k.pod_slots
                 if k.kind == "ssd_kit" and n > own.get((site, k.host), 0):
                     return False
             pods = place.pods_max

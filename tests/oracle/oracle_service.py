@@ -168,7 +168,7 @@ class Service:
         card, hardware = self.case.cards[row.card], self.sku[pool]
         made = []
         partners = [None]
-        if self.lpx and hardware.cmx_read_bytes_per_s > 0:
+        if self.lpx and hardware.pairs_with_lpx:
             partners.append(self.sku[self.lpx])
         for partner in partners:
             for b in self.buckets[self.names[t], w]:
