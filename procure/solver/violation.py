@@ -69,6 +69,8 @@ WORDS = {
     "expansions_at_most": Words("expansions on offer", "times", ("site", "expansion")),
     "kits_within_hosts": Words("drive bays of hosts for kits", "kits", ("site", "sku", "t")),
     "enclosures_in_racks": Words("places of CMX racks for enclosures", "enclosures", ("site", "t")),
+    "parts_in_free_hosts": Words("places in hosts that are not reserved", "units", ("site", "t", "hosts")),
+    "fitted_within_own": Words("units that are not reserved", "units", ("site", "sku", "t")),
     "no_empty_cmx_rack": Words("CMX enclosures for the CMX racks that stand", "enclosures", ("site", "t")),
     "places_in_pods": Words("{limit} places in pods", "racks", ("site", "t", "places")),
     "pods_stay": Words("pods once opened", "pods", ("site", "t")),
