@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import csv
 import difflib
-from collections.abc import Iterable
+import struct
+import zipfile
+import zlib
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 
@@ -37,6 +42,47 @@ class InputError(Exception):
         count = len(self.faults)
         head = "1 fault in the input" if count == 1 else f"{count} faults in the input"
         super().__init__("\n".join([head + ":", *(f"  {fault}" for fault in self.faults)]))
+
+
+BROKEN = (
+    ValueError,
+    LookupError,
+    TypeError,
+    AttributeError,
+    ArithmeticError,
+    RecursionError,
+    MemoryError,
+    NotImplementedError,
+    EOFError,
+    OSError,
+    SyntaxError,
+    RuntimeError,
+    csv.Error,
+    struct.error,
+    zipfile.BadZipFile,
+    zlib.error,
+)
+"""What parsers raise on files that are damaged, nested too deeply, encrypted, or hold other types than expected."""
+
+
+@contextmanager
+def guarded(file: str, expected: str, hint: str = "") -> Iterator[None]:
+    """Take a user's file apart: whatever a parser raises on it is a fault of that file.
+
+    Each reader stands inside one such guard, and nothing else does: checks that know more than "cannot be read" come
+    first and raise their own faults.
+
+    Raises:
+        InputError: what was raised inside, in words.
+    """
+    try:
+        yield
+    except InputError:
+        raise
+    except BROKEN as error:
+        why = (getattr(error, "strerror", None) or str(error) or type(error).__name__).splitlines()[0]
+        what = "nested too deeply" if isinstance(error, RecursionError) else why[:120]
+        raise InputError([Fault(file, 0, "", "", f"{expected} ({what})", hint)]) from error
 
 
 def nearest(name: str, known: Iterable[str]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -13,6 +13,7 @@ from typing import Any, cast
 import pandas as pd
 
 from procure.case import checks
+from procure.case import doubts as in_doubt
 from procure.case.defaults import fill
 from procure.case.excel import located, read_workbook
 from procure.case.forecast import fill_peaks
@@ -38,6 +39,8 @@ class Case:
         catalogue: the packaged catalogue with the case's hardware, attach and prices tables over it.
         cards: the LLMs used, by the name in ``workloads.card``.
         defaults_used: one sentence per setting, column or table that was filled in.
+        doubts: cells that are allowed and may have been meant otherwise, with what was understood; see
+            :mod:`procure.case.doubts`.
         folder: where it was read from, None for a case made in Python.
         workbook: the .xlsx file that it was read from, None for CSV files.
     """
@@ -51,6 +54,7 @@ class Case:
     _given: dict[str, Any] = field(repr=False)
     _given_tables: dict[str, pd.DataFrame] = field(repr=False)
     workbook: Path | None = None
+    doubts: tuple[Fault, ...] = field(default=(), repr=False)
 
     @classmethod
     def read(cls, path: str | Path) -> Case:
@@ -66,7 +70,7 @@ class Case:
         if not folder.is_dir():
             expected = "A folder with case.toml and the tables of a case, or an .xlsx workbook of them."
             raise InputError([Fault(str(path), 0, "", "", expected, "Start one with `procure new DIR`.")])
-        faults = _stray_files(folder)
+        faults, doubts = _stray_files(folder)
         if (folder / FILE).is_file():
             given, wrong = parse_toml((folder / FILE).read_bytes())
             faults += wrong
@@ -86,13 +90,18 @@ class Case:
             elif table.required:
                 header = ",".join(column.name for column in table.columns if column.required)
                 faults.append(Fault(file.name, 0, "", "", f"This table is missing; its header is {header}."))
-        return cls._checked(given, tables, folder, faults)
+        return cls._checked(given, tables, folder, faults, doubts)
 
     @classmethod
     def _read_workbook(cls, path: Path) -> Case:
-        given, tables, faults, book = read_workbook(path)
-        case = cast(Case, located(book, lambda: cls._checked(given, tables, path.parent, faults)))
-        return replace(case, workbook=path)
+        found = read_workbook(path)
+        case = cast(
+            Case,
+            located(
+                found.book, lambda: cls._checked(found.given, found.tables, path.parent, found.faults, found.doubts)
+            ),
+        )
+        return replace(case, workbook=path, doubts=tuple(found.book.locate(doubt) for doubt in case.doubts))
 
     @classmethod
     def from_tables(
@@ -118,7 +127,14 @@ class Case:
         return cls._checked(dict(settings), typed, Path(folder) if folder else None, faults)
 
     @classmethod
-    def _checked(cls, given: dict[str, Any], tables: dict[str, Rows], folder: Path | None, faults: list[Fault]) -> Case:
+    def _checked(
+        cls,
+        given: dict[str, Any],
+        tables: dict[str, Rows],
+        folder: Path | None,
+        faults: list[Fault],
+        doubts: Sequence[Fault] = (),
+    ) -> Case:
         given_tables = {name: frame_of(TABLES[name], rows, rows.columns) for name, rows in tables.items()}
         used = [
             f"{name}: no {'rows' if name in tables else 'table'}. {table.when_absent}"
@@ -133,10 +149,13 @@ class Case:
         if any(fault.file == FILE for fault in faults):
             wrong = []  # the file itself could not be read: what it lacks is not known
         faults += wrong + checks.may_buy(settings, catalogue)
+        said = [*doubts, *(doubt for rows in tables.values() for doubt in rows.doubts)]
+        said += in_doubt.packages(tables, catalogue)
         found, cards = checks.references(checks.Names(tables, catalogue, folder))
         faults += found + checks.duplicates(tables)
         if faults or settings is None:
             raise InputError(faults)
+        said += in_doubt.units(tables) + in_doubt.sizes(tables, settings.may_buy, catalogue)
         used += [f"case.toml {name}: premise case/{name}" for name in settings_used]
         used += fill(tables, settings, catalogue, cards)
         used_measures, faults = fill_peaks(tables)
@@ -145,7 +164,17 @@ class Case:
         if faults:
             raise InputError(faults)
         frames = {name: frame_of(table, tables[name]) for name, table in TABLES.items()}
-        return cls(settings, frames, catalogue, cards, tuple(used), folder, given, given_tables)
+        return cls(
+            settings,
+            frames,
+            catalogue,
+            cards,
+            tuple(used),
+            folder,
+            given,
+            given_tables,
+            doubts=tuple(sorted(set(said))),
+        )
 
     @property
     def source(self) -> Path | None:
@@ -283,13 +312,30 @@ class Case:
         return target
 
 
-def _stray_files(folder: Path) -> list[Fault]:
-    """Tables that nothing would read: a misspelt name must not be ignored."""
-    return [
-        Fault(path.name, 0, "", "", "Not a table of a case.", nearest(path.stem, TABLES))
-        for path in sorted(folder.glob("*.csv"))
-        if path.stem not in TABLES
-    ]
+_OTHER_FORMS = (".tsv", ".txt", ".xlsx", ".xls", ".ods", ".json", ".parquet")
+"""Files of these kinds that are named as a table are not read, which is said."""
+
+
+def _stray_files(folder: Path) -> tuple[list[Fault], list[Fault]]:
+    """Tables that nothing would read, as a misspelt name must not be ignored: faults and doubts.
+
+    Names hold letter by letter: where ``budget.CSV`` and ``budget.csv`` are two files, only the second is a table.
+    """
+    names = {FILE, *(f"{name}.csv" for name in TABLES)}
+    faults: list[Fault] = []
+    doubts: list[Fault] = []
+    for path in sorted(folder.iterdir()):
+        stem, suffix = path.stem.strip().lower(), path.suffix.strip().lower()
+        if path.name in names or path.name.startswith(".") or path.is_dir():
+            continue
+        if path.name.strip().lower() in names:
+            faults.append(Fault(path.name, 0, "", "", f"A table is named {path.name.strip().lower()}.", "Rename it."))
+        elif suffix == ".csv":
+            faults.append(Fault(path.name, 0, "", "", "Not a table of a case.", nearest(path.stem, TABLES)))
+        elif suffix in _OTHER_FORMS and stem.removesuffix(".csv") in TABLES:
+            expected = f"Not read: a table is a CSV file, {stem.removesuffix('.csv')}.csv."
+            doubts.append(Fault(path.name, 0, "", "", expected, "Save it as CSV, or delete it."))
+    return faults, doubts
 
 
 def _catalogue(tables: Mapping[str, Rows]) -> tuple[Catalogue, list[Fault]]:

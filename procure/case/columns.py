@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+MOST = {"number": 1e15, "integer": 1e9}
+"""Beyond these a number is a slip of the hand, and no solver can weigh it against the others."""
+
 
 @dataclass(frozen=True)
 class Column:

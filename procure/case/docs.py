@@ -25,7 +25,14 @@ Other files (a README, cards of your own LLMs) may lie beside the tables.
 An `.xlsx` workbook is a case as well: a sheet `case` (setting, value) and a sheet for each table. `procure template
 OUT.xlsx [--from CASE]` writes one with lists, units and comments; `procure template DIR --from FILE.xlsx` goes back to
 CSV without loss. Wrong cells are named by sheet and cell. Formulas count at their stored values; macros and links to
-other workbooks are refused.
+other workbooks are refused. Hidden rows, columns and sheets count, which is said. Formats cost nothing: a sheet is left
+after 1,000 rows that hold formats alone, which is said too. Unpacked, a workbook may have 100 MB.
+
+What is allowed and may have been meant otherwise is a **doubt**: `check`, `solve` and `sweep` say as what it was
+understood and what to write if something else was meant, and go on; the plan, its page and workbook list it. In doubt
+are numbers such as `3.000` in a column where every number with a point could be thousands; more than 1 USD/kWh; power
+of a site, budgets and prices below those of one unit (MW for kW, M USD for USD); milliseconds for seconds, percent for
+fractions; and counts of a whole number of servers under the name of their GPU (`h100,160` is 160 servers of 8).
 """
 
 

@@ -6,16 +6,16 @@ other workbooks.
 
 from __future__ import annotations
 
-import zipfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from datetime import date, datetime
 from pathlib import Path
 from typing import Any, get_args, get_origin
 
+from procure.case.doubts import decimal_points
 from procure.case.reader import Rows, type_rows
 from procure.case.schema import TABLES
 from procure.case.settings import FILE, Settings
+from procure.case.sheets import EMPTY_ROWS, Value, Worksheet, as_text, letter, read_sheets
 from procure.errors import Fault, InputError, nearest
 
 SUFFIX = ".xlsx"
@@ -56,130 +56,144 @@ class Book:
         return Fault(f"{self.name}, {where}", 0, fault.column, fault.value, fault.expected, fault.hint)
 
 
-def read_workbook(path: Path) -> tuple[dict[str, Any], dict[str, Rows], list[Fault], Book]:
-    """Settings, tables and faults of a workbook, and the :class:`Book` that places faults in its cells.
+@dataclass
+class Contents:
+    """What a workbook holds: settings, tables, faults, and what a planner may have meant otherwise."""
+
+    book: Book
+    given: dict[str, Any] = field(default_factory=dict)
+    tables: dict[str, Rows] = field(default_factory=dict)
+    faults: list[Fault] = field(default_factory=list)
+    doubts: list[Fault] = field(default_factory=list)
+
+
+def read_workbook(path: Path) -> Contents:
+    """Settings, tables, faults and doubts of a workbook, and the :class:`Book` that places faults in its cells.
 
     Raises:
-        InputError: the file is not a workbook, or may hold macros.
+        InputError: the file is not a workbook, cannot be read, or may hold macros.
     """
-    from openpyxl import load_workbook
-
-    book = Book(path.name)
     if path.suffix.lower() != SUFFIX:
         raise InputError([Fault(path.name, 0, "", "", "A workbook without macros.", "Save it as .xlsx.")])
-    try:
-        values = load_workbook(path, data_only=True, keep_links=False)
-        formulas = load_workbook(path, data_only=False, keep_links=False)
-    except (zipfile.BadZipFile, KeyError, ValueError, OSError) as error:
-        words = "A workbook in the .xlsx format is expected; this file cannot be read as one."
-        raise InputError([Fault(path.name, 0, "", str(error)[:80], words)]) from error
-    given: dict[str, Any] = {}
-    tables: dict[str, Rows] = {}
-    faults: list[Fault] = []
+    sheets, others = read_sheets(path)
+    out = Contents(Book(path.name))
+    out.doubts += [
+        Fault(f"{path.name}, {title}", 0, "", "", "Not read: this sheet holds a chart or a dialog, and no cells.")
+        for title in others
+    ]
     known = {SETTINGS_SHEET, *TABLES}
-    for sheet in values.worksheets:
+    titles: dict[str, str] = {}
+    for sheet in sheets:
         name = sheet.title.strip().lower()
+        where = f"{path.name}, {sheet.title}"
         if name in IGNORED:
             continue
         if name not in known:
-            hint = nearest(name, known)
-            faults.append(Fault(f"{path.name}, {sheet.title}", 0, "", "", "Not a table of a case.", hint))
+            out.faults.append(Fault(where, 0, "", "", "Not a table of a case.", nearest(name, known)))
             continue
-        cells, wrong = _cells(sheet, formulas[sheet.title], path.name)
-        faults += wrong
+        if name in titles:
+            expected = f"One sheet {name!r}; {titles[name]!r} is it too."
+            out.faults.append(Fault(where, 0, "", sheet.title, expected, "Rename or delete one of the two."))
+            continue
+        titles[name] = sheet.title
+        out.doubts += _out_of_sight(sheet, where)
+        cells, wrong = _cells(sheet, path.name)
+        out.faults += wrong
         if name == SETTINGS_SHEET:
-            given, wrong = _settings(cells, book)
-            faults += wrong
+            out.given, wrong = _settings(cells, out.book)
+            out.faults += wrong
         elif len(cells) > 1:
-            tables[name], wrong = _table(name, cells, book)
-            faults += wrong
-    if SETTINGS_SHEET not in {sheet.title.strip().lower() for sheet in values.worksheets}:
-        faults.append(Fault(FILE, 0, "", "", f"The sheet {SETTINGS_SHEET!r} is missing; it holds the settings."))
+            out.tables[name], wrong = _table(name, cells, out.book)
+            out.faults += wrong
+    if SETTINGS_SHEET not in titles:
+        out.faults.append(Fault(FILE, 0, "", "", f"The sheet {SETTINGS_SHEET!r} is missing; it holds the settings."))
     for name, table in TABLES.items():
-        if table.required and name not in tables:
+        if table.required and name not in out.tables:
             header = ", ".join(column.name for column in table.columns if column.required)
-            faults.append(
-                Fault(f"{name}.csv", 0, "", "", f"This sheet is missing or empty; its headings are {header}.")
-            )
-    return given, tables, faults, book
+            expected = f"This sheet is missing or empty; its headings are {header}."
+            out.faults.append(Fault(f"{name}.csv", 0, "", "", expected))
+    return out
 
 
-def _cells(sheet: Any, formulas: Any, file: str) -> tuple[dict[int, list[Any]], list[Fault]]:
-    """Values by row, rows without any left out; faults for formulas that cannot be taken at their stored value."""
+def _out_of_sight(sheet: Worksheet, where: str) -> list[Fault]:
+    """What is read though a spreadsheet does not show it, and what is left though it may hold something."""
+    doubts: list[Fault] = []
+    hint = "Delete what should not count."
+    if sheet.hidden and sheet.lines:
+        doubts.append(Fault(where, 0, "", "", "This sheet is hidden, and is read all the same.", hint))
+    hidden = [line.number for line in sheet.lines if line.hidden]
+    if hidden:
+        rows = f"{len(hidden)} row{'s are' if len(hidden) > 1 else ' is'} hidden (the first is {hidden[0]})"
+        doubts.append(Fault(where, 0, "", "", f"{rows}, by a filter or by hand, and count all the same.", hint))
+    columns = [c for c in sorted(sheet.hidden_columns) if any(c in line.cells for line in sheet.lines)]
+    if columns:
+        names = ", ".join(letter(column) for column in columns)
+        doubts.append(Fault(where, 0, "", "", f"Hidden columns count all the same: {names}.", hint))
+    if sheet.left_at:
+        expected = (
+            f"Not read beyond row {sheet.left_at}: {EMPTY_ROWS:,} rows in sequence are formatted and hold nothing."
+        )
+        doubts.append(Fault(where, 0, "", "", expected, "Delete those rows if something stands below them."))
+    return doubts
+
+
+def _cells(sheet: Worksheet, file: str) -> tuple[dict[int, dict[int, Value]], list[Fault]]:
+    """Values by row and column; faults for errors and for formulas that cannot be taken at their stored value."""
     faults: list[Fault] = []
-    rows: dict[int, list[Any]] = {}
-    for values, sources in zip(sheet.iter_rows(), formulas.iter_rows(), strict=True):
-        row: list[Any] = []
-        for cell, source in zip(values, sources, strict=True):
-            value = cell.value
-            if source.data_type == "f":
-                text = str(getattr(source.value, "text", source.value))
-                where = f"{file}, {sheet.title}!{cell.coordinate}"
-                if "[" in text:
-                    words = "A value; this formula reads another workbook."
-                    faults.append(Fault(where, 0, "", text[:60], words, "Paste the value."))
-                elif value is None:
-                    words = "A value; this formula has no stored result."
-                    faults.append(
-                        Fault(where, 0, "", text[:60], words, "Open and save the file in Excel, or paste it.")
-                    )
-            if cell.data_type == "e":
-                where = f"{file}, {sheet.title}!{cell.coordinate}"
-                faults.append(Fault(where, 0, "", str(value), "A value; this cell holds an error."))
-                value = None
-            row.append(value)
-        if any(value not in (None, "") for value in row):
-            rows[values[0].row] = row
+    rows: dict[int, dict[int, Value]] = {}
+    for line in sheet.lines:
+        row: dict[int, Value] = {}
+        for column, cell in line.cells.items():
+            where = f"{file}, {sheet.title}!{letter(column)}{line.number}"
+            if "[" in cell.formula:
+                words = "A value; this formula reads another workbook."
+                faults.append(Fault(where, 0, "", cell.formula[:60], words, "Paste the value."))
+            elif cell.formula and cell.value is None:
+                words = "A value; this formula has no stored result."
+                hint = "Open and save the file in Excel, or paste it."
+                faults.append(Fault(where, 0, "", cell.formula[:60], words, hint))
+            if cell.error:
+                faults.append(Fault(where, 0, "", str(cell.value), "A value; this cell holds an error."))
+            elif cell.value not in (None, ""):
+                row[column] = cell.value
+        if row:
+            rows[line.number] = row
     return rows, faults
 
 
-def _table(name: str, cells: Mapping[int, list[Any]], book: Book) -> tuple[Rows, list[Fault]]:
+def _table(name: str, cells: Mapping[int, Mapping[int, Value]], book: Book) -> tuple[Rows, list[Fault]]:
     """Rows of a sheet, typed as those of a CSV file; optional columns without any value count as left out."""
-    from openpyxl.utils import get_column_letter
-
     first = min(cells)
-    header = [_text(value) for value in cells[first]]
-    width = max(i + 1 for i, heading in enumerate(header) if heading)
-    book.columns[name] = {heading: get_column_letter(i + 1) for i, heading in enumerate(header) if heading}
+    width = max(cells[first]) + 1
+    header = [as_text(cells[first].get(i)) for i in range(width)]
+    book.columns[name] = {heading: letter(i) for i, heading in enumerate(header) if heading}
     body = []
     faults = []
+    written: list[tuple[int, list[str]]] = []  # cells that hold text: numbers of a spreadsheet leave no doubt
     for line, row in cells.items():
         if line == first:
             continue
-        texts = [_text(value) for value in row]
-        for i, text in enumerate(texts[width:], width):
-            if text:
-                where = f"{book.name}, {name}!{get_column_letter(i + 1)}{line}"
-                faults.append(Fault(where, 0, "", text, "No cell beside the headings."))
-        body.append((line, texts[:width] + [""] * (width - len(texts))))
+        for i in (column for column in row if column >= width):
+            where = f"{book.name}, {name}!{letter(i)}{line}"
+            faults.append(Fault(where, 0, "", as_text(row[i]), "No cell beside the headings."))
+        body.append((line, [as_text(row.get(i)) for i in range(width)]))
+        written.append((line, [as_text(value) if isinstance(value := row.get(i), str) else "" for i in range(width)]))
     optional = {column.name for column in TABLES[name].columns if not column.required}
     kept = [i for i in range(width) if header[i] not in optional or any(row[i] for _, row in body)]
     picked = [(line, [row[i] for i in kept]) for line, row in body]
     rows, wrong = type_rows(TABLES[name], [header[i] for i in kept], picked)
+    rows.doubts += decimal_points(TABLES[name], header, written)
     return rows, faults + wrong
 
 
-def _text(value: Any) -> str:
-    """A cell as the CSV file would hold it."""
-    if value is None:
-        return ""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, float):
-        return str(int(value)) if value.is_integer() and abs(value) < 1e15 else repr(value)
-    if isinstance(value, datetime | date):
-        return value.isoformat()
-    return str(value).strip()
-
-
-def _settings(cells: Mapping[int, list[Any]], book: Book) -> tuple[dict[str, Any], list[Fault]]:
+def _settings(cells: Mapping[int, Mapping[int, Value]], book: Book) -> tuple[dict[str, Any], list[Fault]]:
     """Settings from the columns setting and value; an empty value leaves the default."""
     given: dict[str, Any] = {}
     faults: list[Fault] = []
     for line, row in cells.items():
-        name = _text(row[0])
-        value = row[1] if len(row) > 1 else None
-        if not name or name == "setting" or value in (None, ""):
+        name = as_text(row.get(0))
+        value = row.get(1)
+        if not name or name == "setting" or value is None:
             continue
         if name in given:
             faults.append(Fault(f"{book.name}, {SETTINGS_SHEET}!A{line}", 0, name, "", "Each setting once."))
@@ -196,10 +210,8 @@ def _typed(name: str, value: Any) -> Any:
         return [part.strip() for part in str(value).split(",") if part.strip()]
     if kind is int and isinstance(value, float) and value.is_integer():
         return int(value)
-    if kind is float and isinstance(value, int) and not isinstance(value, bool):
-        return float(value)
     if kind is str or (get_args(kind) and isinstance(get_args(kind)[0], str)):
-        return _text(value)
+        return as_text(value)
     return value
 
 

@@ -8,6 +8,8 @@ import math
 import re
 from dataclasses import dataclass, field
 
+from procure.case.columns import MOST
+from procure.case.doubts import decimal_points
 from procure.case.schema import Column, Table
 from procure.errors import Fault, nearest
 from procure.quarter import Quarter
@@ -15,20 +17,18 @@ from procure.quarter import Quarter
 Cell = float | int | bool | str | None
 
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?")
-MOST = {"number": 1e15, "integer": 1e9}
-"""Beyond these a number is a slip of the hand, and no solver can weigh it against the others."""
-
 _TRUE, _FALSE = {"true", "yes", "1"}, {"false", "no", "0"}
 
 
 @dataclass
 class Rows:
-    """A table as read: one mapping of column to cell per row, and the line each row begins on."""
+    """A table as read: one mapping of column to cell per row, the line each row begins on, and what is in doubt."""
 
     file: str
     rows: list[dict[str, Cell]] = field(default_factory=list)
     lines: list[int] = field(default_factory=list)
     columns: list[str] = field(default_factory=list)
+    doubts: list[Fault] = field(default_factory=list)
 
 
 def decode(content: bytes, file: str) -> tuple[str, list[Fault]]:
@@ -69,7 +69,9 @@ def read_table(content: bytes, table: Table) -> tuple[Rows, list[Fault]]:
     if not records:
         return Rows(file), [Fault(file, 0, "", "", f"The file is empty; its header is {_header(table)}.")]
     (_, header), *body = records
-    return type_rows(table, header, body)
+    rows, faults = type_rows(table, header, body)
+    rows.doubts += decimal_points(table, header, body)
+    return rows, faults
 
 
 def type_rows(table: Table, header: list[str], body: list[tuple[int, list[str]]]) -> tuple[Rows, list[Fault]]:

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 COLUMNS = ("finding", "quarter", "item", "value", "limit", "unit", "holds", "detail")
 
+DOUBTS = "Cells that may have been meant otherwise"
+"""Finding of what was understood and stops nothing; the verbs say it before anything else."""
+
 
 def check_case(case: Case, instance: Instance | None = None) -> pd.DataFrame:
     """What simple arithmetic says about a case: one row per finding and item, ``holds`` False where it fails.
@@ -33,12 +36,17 @@ def check_case(case: Case, instance: Instance | None = None) -> pd.DataFrame:
         instance = build(case)
     supply = Supply(case, instance)
     parts = (_arrivals, _room, _servable, _carried, _power, _small_pools, _held_back)
-    rows = [row for part in parts for row in part(supply)]
+    rows: list[tuple[object, ...]] = [
+        (DOUBTS, "", f"{doubt.file} {doubt.column}".strip(), np.nan, np.nan, "", True, str(doubt))
+        for doubt in case.doubts
+    ]
+    rows += [row for part in parts for row in part(supply)]
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
 
 def show(findings: pd.DataFrame) -> str:
     """The findings as lines of text, those that fail marked."""
+    findings = findings[findings["finding"] != DOUBTS]
     lines = []
     for name, group in findings.groupby("finding", sort=False):
         lines.append(f"{name}")

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from procure.cli._doubts import tell
+
 if TYPE_CHECKING:
     from procure.plan import Plan
     from procure.study.sweep import Step
@@ -56,6 +58,7 @@ def solve(
 
     _check_mps(write_mps)
     read = Case.read(case)
+    tell(read.doubts)
     target = out if out is not None else Path("reports") / read.name
     Plan.check_target(target)
     load_s = time.perf_counter() - started
@@ -106,8 +109,10 @@ def sweep(
     from procure.study.vary import parse_vary
 
     varied = parse_vary(vary)
+    read = Case.read(case)
+    tell(read.doubts)
     frame = run(
-        Case.read(case),
+        read,
         varied,
         out=out,
         progress=_tell_step,

@@ -43,6 +43,7 @@ def check(
     """
     from procure.case import Case
     from procure.check import check_case, show
+    from procure.cli._doubts import tell
 
     read = Case.read(case)
     findings = check_case(read)
@@ -50,6 +51,7 @@ def check(
         typer.echo(findings.to_json(orient="records", indent=2))
     else:
         typer.echo(f"{read.name}: {read.quarters[0]} to {read.quarters[-1]}, input {read.input_hash[:12]}")
+        tell(read.doubts)
         typer.echo(f"{len(read.defaults_used)} values come from packaged defaults; the plan lists them.")
         typer.echo(show(findings))
     if not findings["holds"].all():

@@ -71,6 +71,7 @@ def _table(name: str, path: Path) -> pd.DataFrame:
     from procure.case.frames import frame_of
     from procure.case.reader import read_table
     from procure.case.schema import TABLES
+    from procure.cli._doubts import tell
     from procure.errors import Fault, InputError
 
     if not path.is_file():
@@ -78,4 +79,5 @@ def _table(name: str, path: Path) -> pd.DataFrame:
     rows, faults = read_table(path.read_bytes(), TABLES[name])
     if faults:
         raise InputError([Fault(str(path), f.row, f.column, f.value, f.expected, f.hint) for f in faults])
+    tell([Fault(str(path), d.row, d.column, d.value, d.expected, d.hint) for d in rows.doubts])
     return frame_of(TABLES[name], rows, rows.columns)

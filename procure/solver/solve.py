@@ -227,6 +227,7 @@ def _summary(
         "input_hash": case.input_hash,
         "demand_notes": instance["notes"]["sentence"].tolist(),
         "defaults_used": list(case.defaults_used),
+        "doubts": [str(doubt) for doubt in case.doubts],
     }
     if wrote_mps:
         summary["mps_scale"] = USD_PER_UNIT

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import zipfile
+from datetime import datetime
 
 import pandas as pd
 import pytest
@@ -11,9 +12,10 @@ from openpyxl import load_workbook
 from tools import need
 from typer.testing import CliRunner
 
-from procure.case import Case
+from procure.case import Case, sheets
 from procure.case.schema import TABLES
 from procure.case.settings import Settings
+from procure.case.sheets import EMPTY_ROWS, as_text, read_sheets
 from procure.case.template import write_workbook
 from procure.catalogue import packaged_path
 from procure.cli import build_app
@@ -185,6 +187,74 @@ def test_a_case_knows_what_to_read_again(example, book):
     assert case.source == book
     assert Case.read(case.source).input_hash == example.input_hash
     assert example.source == example.folder
+
+
+def with_rows(book, sheet, rows):
+    """The workbook with rows of XML behind those of one sheet."""
+    with zipfile.ZipFile(book) as packed:
+        parts = {name: packed.read(name) for name in packed.namelist()}
+    number = next(i for i, s in enumerate(load_workbook(book).worksheets, 1) if s.title == sheet)
+    name = f"xl/worksheets/sheet{number}.xml"
+    assert b"</sheetData>" in parts[name]
+    parts[name] = parts[name].replace(b"</sheetData>", rows.encode() + b"</sheetData>")
+    with zipfile.ZipFile(book, "w", zipfile.ZIP_DEFLATED) as packed:
+        for part, content in parts.items():
+            packed.writestr(part, content)
+    return book
+
+
+def test_formats_below_the_table_cost_and_change_nothing(book, example):
+    """One format in the last row made a million rows of a sheet; only what holds something is kept."""
+    with_rows(book, "forecast", '<row r="1048576"><c r="A1048576" s="1"/></row>')
+    sheets = {sheet.title: sheet for sheet in read_sheets(book)[0]}
+    assert [line.number for line in sheets["forecast"].lines] == list(range(1, len(example.tables["forecast"]) + 2))
+    read = Case.read(book)
+    assert read.input_hash == example.input_hash
+    assert read.doubts == ()
+
+
+def test_a_sheet_is_left_after_many_empty_rows_which_is_said(book, example):
+    first = len(example.tables["forecast"]) + 2
+    empty = "".join(f'<row r="{i}"><c r="A{i}" s="1"/></row>' for i in range(first, first + 2 * EMPTY_ROWS))
+    with_rows(book, "forecast", empty + f'<row r="{first + 3 * EMPTY_ROWS}"><c r="A1"><v>7</v></c></row>')
+    read = Case.read(book)
+    assert read.input_hash == example.input_hash
+    (doubt,) = read.doubts
+    assert doubt.file == "case.xlsx, forecast"
+    assert f"Not read beyond row {first + EMPTY_ROWS - 1}" in doubt.expected
+
+
+def test_a_workbook_that_is_huge_when_unpacked_is_refused(book, monkeypatch):
+    monkeypatch.setattr(sheets, "MOST_BYTES", 1_000_000)
+    with_rows(book, "forecast", " " * 2_000_000)
+    (fault,) = faults_of(book)
+    assert "At most 1 MB when unpacked" in fault.expected
+    assert "only formatted" in fault.hint
+
+
+def test_dates_numbers_and_runs_of_text_are_read_as_a_spreadsheet_shows_them(tmp_path):
+    """Written by another library than the one that writes templates: shared strings, formats of dates, formulas."""
+    import xlsxwriter
+
+    path = tmp_path / "t.xlsx"
+    with xlsxwriter.Workbook(path) as made:
+        sheet, bold = made.add_worksheet("case"), made.add_format({"bold": True})
+        sheet.write_row(0, 0, ["setting", "value"])
+        sheet.write_rich_string(1, 0, "na", bold, "me")
+        sheet.write_datetime(1, 1, datetime(2027, 2, 3), made.add_format({"num_format": "yyyy-mm"}))
+        sheet.write_number(2, 0, 0.1)
+        sheet.write_boolean(2, 1, True)
+        sheet.write_formula(3, 0, "=1+2", None, 3)
+        sheet.write_blank(9, 9, None, bold)
+    (read,), others = read_sheets(path)
+    assert others == []
+    found = {(line.number, column): cell for line in read.lines for column, cell in line.cells.items()}
+    assert found[2, 0].value == "name"
+    assert as_text(found[2, 1].value) == "2027-02-03T00:00:00"
+    assert found[3, 0].value == 0.1
+    assert found[3, 1].value is True
+    assert (found[4, 0].value, found[4, 0].formula) == (3, "=1+2")
+    assert max(number for number, _ in found) == 4
 
 
 @pytest.mark.slow

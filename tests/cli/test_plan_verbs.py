@@ -7,6 +7,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from openpyxl import load_workbook
 from tiny_case import fleet, tiny
 
 from procure.cli import main
@@ -38,6 +39,22 @@ def test_solve_writes_the_result_and_exits_0(case, tmp_path, capsys):
     plan = Plan.read(tmp_path / "out")
     assert plan.summary["seconds"]["load"] > 0
     assert plan.tables["checks"]["holds"].all()
+
+
+def test_what_is_in_doubt_is_said_before_the_search_and_stays_with_the_plan(tmp_path, capsys):
+    """80 USD/kWh is allowed; USD/MWh may have been meant."""
+    tiny(peaks={"chat": [60, 80, 90]}, sites=({"electricity_usd_per_kwh": 80.0},)).write(tmp_path / "case")
+    assert run("solve", tmp_path / "case", "-o", tmp_path / "out", "--gap", 0.01, "--threads", 1) == 0
+    told = capsys.readouterr().err
+    assert "Write 0.08 if 80 USD per MWh were meant" in told
+    assert told.index("1 in doubt") < told.index("best")
+    (doubt,) = Plan.read(tmp_path / "out").summary["doubts"]
+    assert doubt.startswith("sites.csv, row 2, column electricity_usd_per_kwh: read '80'")
+    assert "80 USD per MWh" in (tmp_path / "out" / "plan.html").read_text()
+    texts = [
+        c for row in load_workbook(tmp_path / "out" / "plan.xlsx")["About"].iter_rows(values_only=True) for c in row
+    ]
+    assert doubt in texts
 
 
 def test_json_is_alone_on_stdout_and_is_the_stored_summary(case, tmp_path, capsys):

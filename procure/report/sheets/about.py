@@ -74,6 +74,10 @@ def about_sheet(plan: Plan, timeline: Timeline) -> About:
         row.heading("What the plan rests on")
         for what, kind, share in lines:
             row.fact(f"{what}, {kind}", share, "", "share", "solver:share")
+    if summary.get("doubts"):
+        row.heading("Cells of the case that may have been meant otherwise")
+        for doubt in summary["doubts"]:
+            row.text(str(doubt))
     row.heading("How to read the cells")
     row.fact("1,234", None, "", "input: a premise or a limit; change it to see the money move", "input")
     row.fact("1,234", None, "", "solver output, pasted value", "solver")
