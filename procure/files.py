@@ -177,6 +177,27 @@ def write_files(
     return [folder / name for name in names]
 
 
+def fill_folder(folder: str | Path, make: Callable[[Path], object]) -> None:
+    """Make files beside their place and put them into a folder that is new or empty, all or nothing; no listing.
+
+    Args:
+        folder: made if it is missing.
+        make: writes the files into a folder that it is given.
+
+    Raises:
+        InputError: the folder holds something, or cannot be written to.
+        OSError: the files cannot be made or put there; the folder is as it was before.
+    """
+    folder = Path(folder)
+    check_folder(folder, is_ours=lambda _: False, expected="A folder that is new or empty.")
+    with _said_of(folder), _work_folder(folder) as work:
+        fresh = work / "new"
+        fresh.mkdir()
+        make(fresh)
+        names = sorted(path.relative_to(fresh).as_posix() for path in fresh.rglob("*") if not path.is_dir())
+        _put(folder, work, names, [], Listed(), LISTING, silent)
+
+
 def place_of(error: BaseException) -> OSError | None:
     """What the system said of a file that could not be read or written; libraries may have wrapped it."""
     inner = error if isinstance(error, OSError) else next(iter(error.args), None)

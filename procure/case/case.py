@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import json
+<<<<<<< HEAD
 import shutil
 from collections.abc import Mapping, Sequence
+=======
+from collections.abc import Mapping
+>>>>>>> e3a220a (roll: every table of the new case is what the roll says, empty where nothing is left; cards from anywhere move into the new case)
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -13,7 +17,11 @@ from typing import Any, cast
 import pandas as pd
 
 from procure.case import checks
+<<<<<<< HEAD
 from procure.case import doubts as in_doubt
+=======
+from procure.case.cards import copy_cards
+>>>>>>> e3a220a (roll: every table of the new case is what the roll says, empty where nothing is left; cards from anywhere move into the new case)
 from procure.case.defaults import fill
 from procure.case.excel import located, read_workbook
 from procure.case.forecast import fill_peaks
@@ -24,6 +32,7 @@ from procure.case.schema import TABLES, Table
 from procure.case.settings import FILE, Settings, build, parse_toml
 from procure.catalogue import Catalogue, Fact
 from procure.errors import Fault, InputError, nearest
+from procure.files import fill_folder
 from procure.quarter import Quarter
 from procure.sizing import Card
 
@@ -292,24 +301,25 @@ class Case:
         return hash_inputs(self)
 
     def write(self, folder: str | Path) -> Path:
-        """Write the case as given (without defaults) to a folder that is new or empty.
+        """Write the case as given (without defaults) to a folder that is new or empty, all or nothing.
+
+        Cards of the user's own are copied: to the same place if they are inside the case's folder, else to ``cards``.
 
         Raises:
             InputError: the folder holds something.
         """
-        target = Path(folder)
-        if target.exists() and any(target.iterdir()):
-            raise InputError([Fault(str(target), 0, "", "", "A folder that is new or empty.")])
-        target.mkdir(parents=True, exist_ok=True)
+        fill_folder(folder, self._write)
+        return Path(folder)
+
+    def _write(self, fresh: Path) -> None:
         lines = [f"{key} = {_toml(value)}" for key, value in self._given.items() if value is not None]
-        (target / FILE).write_text("\n".join(lines) + "\n", encoding="utf-8")
+        (fresh / FILE).write_text("\n".join(lines) + "\n", encoding="utf-8")
+        stated, read = self._given_tables["workloads"]["card"], self.tables["workloads"]["card"]
+        names = copy_cards(dict(zip(stated, read, strict=True)), self.folder, fresh)
         for name, frame in self._given_tables.items():
-            frame.to_csv(target / f"{name}.csv", index=False, lineterminator="\n")
-        for card in self._given_tables["workloads"]["card"].unique():
-            if self.folder is not None and (self.folder / card).is_file():
-                (target / card).parent.mkdir(parents=True, exist_ok=True)
-                shutil.copyfile(self.folder / card, target / card)
-        return target
+            if name == "workloads":
+                frame = frame.assign(card=stated.map(names))
+            frame.to_csv(fresh / f"{name}.csv", index=False, lineterminator="\n")
 
 
 _OTHER_FORMS = (".tsv", ".txt", ".xlsx", ".xls", ".ods", ".json", ".parquet")

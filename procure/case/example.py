@@ -7,6 +7,7 @@ from pathlib import Path
 
 from procure.catalogue import packaged_path
 from procure.errors import Fault, InputError, nearest
+from procure.files import fill_folder
 
 
 def example_names() -> list[str]:
@@ -22,7 +23,5 @@ def copy_example(name: str, folder: Path) -> list[str]:
     """
     if name not in example_names():
         raise InputError([Fault("--from", 0, "", name, "A packaged case.", nearest(name, example_names()))])
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise InputError([Fault(str(folder), 0, "", "", "A folder that is new or empty.", "Nothing was written.")])
-    shutil.copytree(packaged_path(f"data/cases/{name}"), folder, dirs_exist_ok=True)
+    fill_folder(folder, lambda fresh: shutil.copytree(packaged_path(f"data/cases/{name}"), fresh, dirs_exist_ok=True))
     return sorted(path.name for path in folder.iterdir())

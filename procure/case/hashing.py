@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from procure.catalogue import Fact, packaged_path
 from procure.catalogue.fact import read_rows
+from procure.sizing import card_files
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -31,7 +32,7 @@ STATES = ("bf16", "fp32")
 
 def hash_inputs(case: Case) -> str:
     """SHA-256 over settings, tables (in any row order), the cards used by content, and the packaged data used."""
-    cards = {name: _digest(Path(name) if Path(name).is_file() else _packaged_card(name)) for name in case.cards}
+    cards = {name: _card(name) for name in case.cards}
     content = {
         "settings": {k: v for k, v in case.settings.model_dump().items() if k not in NO_EFFECT},
         "tables": {
@@ -137,8 +138,10 @@ def _toml(name: str) -> dict[str, Any]:
     return tomllib.loads(packaged_path(f"data/performance/{name}").read_text(encoding="utf-8"))
 
 
-def _packaged_card(name: str) -> Path:
-    return packaged_path(f"models/{name}.json")
+def _card(name: str) -> str:
+    """A card by the content of what it is read from: its file, and the base that it changes."""
+    digests = [_digest(path) for path in card_files(name)]
+    return digests[0] if len(digests) == 1 else hashlib.sha256(" ".join(digests).encode()).hexdigest()
 
 
 def _digest(path: Path) -> str:

@@ -213,10 +213,10 @@ def least_load(supply: Supply, t: int, *, reuse: bool) -> float:
         return 0.0
     share = supply.table("workloads").set_index("workload")["ttft_share"]
     serve = supply.table("serve").query("t == @t")
-    serve = serve[[_stands(supply, row.deployment, t) for row in serve.itertuples()]]
+    serve = serve.loc[[_stands(supply, row.deployment, t) for row in serve.itertuples()]]
     serve = serve.sort_values("rack_s").drop_duplicates(["workload", "bucket", "deployment"])
     prefill = supply.table("prefill").query("t == @t")
-    prefill = prefill[[supply.firm[sku][t] > 0 for sku in prefill["sku"]]]
+    prefill = prefill.loc[[supply.firm[sku][t] > 0 for sku in prefill["sku"]]]
     if not reuse:
         prefill = prefill[prefill["store"] == "recompute"]
     best = prefill.sort_values("rack_s").assign(full=prefill["store"] == "recompute")

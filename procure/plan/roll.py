@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from procure.csvtext import guarded
+from procure.files import fill_folder
 from procure.quarter import Quarter
 
 if TYPE_CHECKING:
@@ -41,12 +43,16 @@ class Rolled:
         Raises:
             InputError: the folder holds something.
         """
-        self.case.write(folder)
-        kept = folder / PREVIOUS
-        kept.mkdir()
-        shutil.copyfile(result / "plan.json", kept / "plan.json")
-        shutil.copytree(result / "tables", kept / "tables")
-        self.differences.to_csv(kept / "differences.csv", index=False)
+
+        def make(fresh: Path) -> None:
+            self.case.write(fresh)
+            kept = fresh / PREVIOUS
+            kept.mkdir()
+            shutil.copyfile(result / "plan.json", kept / "plan.json")
+            shutil.copytree(result / "tables", kept / "tables")
+            guarded(self.differences).to_csv(kept / "differences.csv", index=False)
+
+        fill_folder(folder, make)
 
 
 def roll(
@@ -93,7 +99,7 @@ def roll(
     if actual_orders is not None:
         notes += _compare_orders(orders, actual_orders)
     tables |= _expanded(case, plan, first, notes)
-    if "budget" in tables:
+    if len(case.tables["budget"]):
         tables["budget"] = _budget(case, plan, first, notes)
     if "reserved" in tables:
         tables["reserved"] = _reserved(tables["reserved"], following, last, notes)
@@ -104,7 +110,7 @@ def roll(
     notes += _compare_forecast(case, forecast)
     name = re.sub(r"-\d{4}Q[1-4]$", "", case.name)
     settings = {"name": f"{name}-{following}", "first_quarter": str(following)}
-    return Rolled(case.replace(settings=settings, tables={k: v for k, v in tables.items() if len(v)}), notes)
+    return Rolled(case.replace(settings=settings, tables=tables), notes)
 
 
 def _fleet(case: Case, plan: Plan, first: Quarter) -> pd.DataFrame:
@@ -150,7 +156,7 @@ def _orders(case: Case, plan: Plan, first: Quarter) -> pd.DataFrame:
     """Firm orders still on the way, and those that the plan places in its first quarter."""
     columns = ["site", "sku", "count", "delivery", "price_usd_per_unit", "paid_share"]
     old = case.tables["orders"]
-    old = old[[Quarter(q) > first for q in old["delivery"]]][columns] if len(old) else old.reindex(columns=columns)
+    old = old[old["delivery"].map(lambda q: Quarter(q) > first).astype(bool)][columns]
     bought = plan.tables["purchases"]
     new = [
         (r.site, r.sku, int(r.count), r.delivery_quarter, _unit_usd(r), _paid_share(case, r))
@@ -257,7 +263,7 @@ def _expanded(case: Case, plan: Plan, first: Quarter, notes: list[Any]) -> dict[
         )
     return {
         "sites": sites.sort_values(["site", "from_quarter"], ignore_index=True),
-        "expansions": steps[steps["max_count"] > 0],
+        "expansions": steps[steps["max_count"] > 0],  # none left is an empty table: what is built is not offered again
     }
 
 
@@ -280,7 +286,7 @@ def _budget(case: Case, plan: Plan, first: Quarter, notes: list[Any]) -> pd.Data
 
 
 def _reserved(table: pd.DataFrame, following: Quarter, last: Quarter, notes: list[Any]) -> pd.DataFrame:
-    kept = table[[Quarter(q) >= following for q in table["quarter"]]]
+    kept = table[table["quarter"].map(lambda q: Quarter(q) >= following).astype(bool)]
     repeat = kept[kept["quarter"] == str(last)].assign(quarter=str(last + 1))
     for r in _each(repeat):
         detail = f"assumed: held in {last + 1} as in {last} for {r.purpose}"

@@ -37,7 +37,7 @@ def load_card(name_or_path: str | Path) -> Card:
     """See :meth:`procure.sizing.Card.load`."""
     text = str(name_or_path)
     if text in card_names():
-        return _read_file(packaged_path("models") / f"{text}.json")
+        return _read_file(_packaged(text))
     path = Path(text)
     if path.is_dir() and (path / "config.json").exists():
         path = path / "config.json"
@@ -45,6 +45,29 @@ def load_card(name_or_path: str | Path) -> Card:
         expected = "Name a packaged card, or the path of a card or config.json."
         raise InputError([Fault("card", 0, "", text, expected, nearest(text, card_names()))])
     return _read_file(path)
+
+
+def card_files(name_or_path: str | Path) -> list[Path]:
+    """Files that a card is read from: itself first, then the base that it changes.
+
+    Args:
+        name_or_path: as :meth:`procure.sizing.Card.load` takes it and has read it.
+    """
+    if str(name_or_path) in card_names():
+        return [_packaged(str(name_or_path))]
+    path = Path(name_or_path)
+    path = path / "config.json" if path.is_dir() else path
+    base = _parse(path).get("base")
+    return [path] if base is None else [path, _base(str(base), path.parent)]
+
+
+def _packaged(name: str) -> Path:
+    return packaged_path("models") / f"{name}.json"
+
+
+def _base(name: str, folder: Path) -> Path:
+    """The card that another one in a folder changes."""
+    return _packaged(name) if name in card_names() else folder / name
 
 
 def _read_file(path: Path) -> Card:
@@ -149,7 +172,7 @@ def _source(card: Mapping[str, Any], file: str, kind: str) -> Source:
 def _changed_card(content: Mapping[str, Any], file: str, name: str, folder: Path) -> Card:
     """A card that starts from another and changes fields of its config."""
     text = str(content["base"])
-    path = packaged_path("models") / f"{text}.json" if text in card_names() else folder / text
+    path = _base(text, folder)
     if not path.is_file():
         expected = "Name a packaged card, or a path from this file."
         raise InputError([Fault(file, 0, "base", text, expected, nearest(text, card_names()))])

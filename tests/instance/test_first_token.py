@@ -10,9 +10,7 @@ from procure.instance import build
 from procure.performance.figure import Load, figure
 
 GB = "gb300-nvl72"
-ONE_LENGTH = {
-    name: 8_000.0 for name in ("input_mean_tokens", "input_p50_tokens", "input_p90_tokens", "input_p99_tokens")
-}
+ONE_LENGTH = dict.fromkeys(("input_mean_tokens", "input_p50_tokens", "input_p90_tokens", "input_p99_tokens"), 8000.0)
 
 
 def test_a_plan_and_perf_give_a_prompt_the_same_time_to_first_token():

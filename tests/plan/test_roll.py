@@ -131,7 +131,11 @@ def test_the_horizon_moves_by_one_quarter():
     rolled = roll(case_of(), plan_of(), forecast_of()).case
     assert [str(q) for q in rolled.quarters] == [str(Quarter(q) + 1) for q in QUARTERS]
     assert rolled.name == "small-2027Q2"
-    again = roll(rolled, plan_of(fleet=[], purchases=[], expansions=[]), _later(forecast_of())).case
+    standing = [
+        ("2027Q2", "north", "gb200-nvl72", "fleet", "2025Q3", 3, 0, 0, 3),
+        ("2027Q2", "north", "vr-nvl72", "fleet", "2027Q1", 2, 0, 0, 2),
+    ]
+    again = roll(rolled, plan_of(fleet=standing, purchases=[], expansions=[]), _later(forecast_of())).case
     assert again.name == "small-2027Q3"
 
 
