@@ -3,12 +3,7 @@
 from __future__ import annotations
 
 import json
-<<<<<<< HEAD
-import shutil
 from collections.abc import Mapping, Sequence
-=======
-from collections.abc import Mapping
->>>>>>> e3a220a (roll: every table of the new case is what the roll says, empty where nothing is left; cards from anywhere move into the new case)
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -17,11 +12,8 @@ from typing import Any, cast
 import pandas as pd
 
 from procure.case import checks
-<<<<<<< HEAD
 from procure.case import doubts as in_doubt
-=======
 from procure.case.cards import copy_cards
->>>>>>> e3a220a (roll: every table of the new case is what the roll says, empty where nothing is left; cards from anywhere move into the new case)
 from procure.case.defaults import fill
 from procure.case.excel import located, read_workbook
 from procure.case.forecast import fill_peaks
@@ -297,7 +289,7 @@ class Case:
 
     @cached_property
     def input_hash(self) -> str:
-        """SHA-256 of what a plan depends on: settings, tables in any row order, cards, the packaged data that is used."""
+        """SHA-256 of what a plan depends on: settings, tables in any row order, cards, packaged data used."""
         return hash_inputs(self)
 
     def write(self, folder: str | Path) -> Path:
