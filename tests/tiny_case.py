@@ -8,6 +8,7 @@ from typing import Any
 import pandas as pd
 
 from procure.case import Case
+from procure.case.settings import TOKEN_WORTHS
 from procure.catalogue import Catalogue
 
 SITE_COLUMNS = {
@@ -88,6 +89,11 @@ def tiny(
     return Case.from_tables({**base, **(settings or {})}, frames)
 
 
+def token_worth(usd_per_million: float) -> dict[str, float]:
+    """Settings with one worth for every token not served in the look-ahead."""
+    return dict.fromkeys(TOKEN_WORTHS, usd_per_million)
+
+
 def fleet(*rows: tuple[Any, ...]) -> pd.DataFrame:
     """A fleet table from (site, sku, count, in_service, paid_usd_per_unit)."""
     return pd.DataFrame(rows, columns=["site", "sku", "count", "in_service", "paid_usd_per_unit"])
@@ -118,4 +124,5 @@ def rich() -> Case:
                 [("a", "vr-nvl72", "2027Q2", 1, "training")], columns=["site", "sku", "quarter", "count", "purpose"]
             ),
         },
+        settings=token_worth(5.0),
     )

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from procure.case.reader import Cell, Rows
 from procure.case.scenarios import LENGTH_COLUMNS, SLA_COLUMNS, input_lengths, scenario_values, service_levels
 from procure.case.schema import TABLES
-from procure.case.settings import Settings
+from procure.case.settings import TOKEN_WORTHS, Settings
 from procure.catalogue import Catalogue
 from procure.sizing import Card
 
@@ -82,12 +82,5 @@ def _fill_workload(used: Used, row: dict[str, Cell], settings: Settings, cards: 
     if settings.growth_route == "cap":
         put("context_cap_growth_per_year", row["isl_growth_per_year"], "that of the input, route cap")
     put("context_cap_growth_per_year", 0.0, "no growth")
-    tokens = sum(
-        _float(row[column], 0.0) for column in ("input_mean_tokens", "output_thinking_tokens", "output_visible_tokens")
-    )
-    worth = settings.lookahead_short_usd_per_million_tokens * tokens / 1e6
-    put("lookahead_short_usd_per_request", worth, "lookahead_short_usd_per_million_tokens x mean tokens")
-
-
-def _float(value: Cell, otherwise: float) -> float:
-    return otherwise if value is None else float(value)
+    for column in TOKEN_WORTHS:
+        put(column, getattr(settings, column), f"case.toml {column}")

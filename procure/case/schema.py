@@ -160,9 +160,35 @@ WORKLOADS = Table(
         ),
         optional(
             number(
-                "lookahead_short_usd_per_request", "USD/request", "Worth of a request not served in the look-ahead."
+                "lookahead_short_usd_per_million_cached_input_tokens",
+                "USD/M tokens",
+                "Worth of input found in a cache, not served in the look-ahead.",
             ),
-            "lookahead_short_usd_per_million_tokens x mean input and output",
+            "the case's setting",
+        ),
+        optional(
+            number(
+                "lookahead_short_usd_per_million_computed_input_tokens",
+                "USD/M tokens",
+                "Worth of input to be prefilled, not served in the look-ahead.",
+            ),
+            "the case's setting",
+        ),
+        optional(
+            number(
+                "lookahead_short_usd_per_million_output_tokens",
+                "USD/M tokens",
+                "Worth of output, thinking included, not served in the look-ahead.",
+            ),
+            "the case's setting",
+        ),
+        optional(
+            number(
+                "lookahead_short_usd_per_request",
+                "USD/request",
+                "Worth of a request not served in the look-ahead, whatever its length; goes before its tokens'.",
+            ),
+            "the worths of its tokens at the lengths and reuse of each quarter",
         ),
     ),
     required=True,

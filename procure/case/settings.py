@@ -17,6 +17,14 @@ REQUIRED = ("name", "first_quarter", "planned_quarters")
 
 FILE = "case.toml"
 
+TOKEN_WORTHS = tuple(
+    f"lookahead_short_usd_per_million_{kind}_tokens" for kind in ("cached_input", "computed_input", "output")
+)
+"""Settings, and columns of ``workloads``, with the worth of a token not served in the look-ahead."""
+
+REPLACED = {"lookahead_short_usd_per_million_tokens": TOKEN_WORTHS}
+"""Settings of earlier versions, and what is stated in their place."""
+
 
 class Settings(BaseModel):
     """Settings of one case; units are in the names, shares are fractions."""
@@ -58,8 +66,14 @@ class Settings(BaseModel):
     nvl72_per_pod: int = Field(ge=1, description="NVL72 racks of a pod.")
     lpx_per_pod: int = Field(ge=0, description="LPX racks that fit into a pod.")
     cmx_racks_per_pod: int = Field(ge=0, description="CMX racks that fit into a pod.")
-    lookahead_short_usd_per_million_tokens: float = Field(
-        ge=0, description="Worth of a million tokens, input and output, not served in the look-ahead."
+    lookahead_short_usd_per_million_cached_input_tokens: float = Field(
+        ge=0, description="Worth of a million tokens of input found in a cache, not served in the look-ahead."
+    )
+    lookahead_short_usd_per_million_computed_input_tokens: float = Field(
+        ge=0, description="Worth of a million tokens of input to be prefilled, not served in the look-ahead."
+    )
+    lookahead_short_usd_per_million_output_tokens: float = Field(
+        ge=0, description="Worth of a million tokens of output, thinking included, not served in the look-ahead."
     )
 
     @field_validator("first_quarter")
@@ -104,6 +118,9 @@ def build(given: dict[str, Any], catalogue: Catalogue) -> tuple[Settings | None,
     for key, value in given.items():
         if key in known:
             values[key] = value
+        elif key in REPLACED:
+            expected = f"Replaced: state {', '.join(REPLACED[key])} instead, or leave them to their premises."
+            faults.append(Fault(FILE, 0, key, _show(value), expected))
         else:
             faults.append(Fault(FILE, 0, key, _show(value), "A setting of a case.", nearest(key, known)))
     used: list[str] = []

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 ROWS = 400
 """Rows below the headings that have validation."""
 
+LONGEST_TITLE = 32
+"""Characters that a spreadsheet allows in the title of a refusal."""
+
 WIDE = 16
 """Columns above which a sheet is not printed one page wide."""
 
@@ -157,7 +160,8 @@ def _table(
         sheet.set_column(i, i, width, formats["text"] if texts else None)
         rule = _validation(column, lists)
         if rule:
-            sheet.data_validation(1, i, ROWS, i, rule | {"error_title": column.name, "ignore_blank": True})
+            title = column.name if len(column.name) <= LONGEST_TITLE else "This value"
+            sheet.data_validation(1, i, ROWS, i, rule | {"error_title": title, "ignore_blank": True})
         if given is None or column.name not in given:
             continue
         for row, value in enumerate(given[column.name], 1):

@@ -9,6 +9,7 @@ from procure.instance import prefill, retention, service
 from procure.instance.demand_tables import demand_tables
 from procure.instance.instance import Instance
 from procure.instance.supply import skus_in_play, supply_tables
+from procure.instance.worth import short_prices_table
 
 if TYPE_CHECKING:
     from procure.case import Case
@@ -31,6 +32,7 @@ def build(case: Case) -> Instance:
         **supply_tables(case),
         **demand_tables(case, demand),
         "workloads": service.workloads_table(case, demand),
+        "short_prices": short_prices_table(case, demand),
         "rates": rates,
         "lengths": lengths,
         "serve": service.serve_table(case, all_loads, pools, lpx),

@@ -89,9 +89,13 @@ SCHEMA: dict[str, dict[str, str]] = {
         "card": "LLM",
         "priority": "weight of a request of this workload in the shortfall",
         "ttft_share": "share of requests that must meet TTFT",
-        "short_usd_per_request": "price of an unserved request in look-ahead quarters",
         "ttft_target_s": "seconds to the first token that are asked for; inf: none",
         "tps_target": "tokens/s of one user in the fastest phase that has tokens; 0: none",
+    },
+    "short_prices": {
+        "t": "quarter",
+        "workload": "workload",
+        "usd_per_request": "worth of a mean request of that quarter; the price of one unserved in look-ahead quarters",
     },
     "tasks": {
         "t": "quarter",

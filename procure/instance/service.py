@@ -89,27 +89,13 @@ def rates_table(case: Case, demand: Demand) -> pd.DataFrame:
 
 
 def workloads_table(case: Case, demand: Demand) -> pd.DataFrame:
-    """Workloads with their targets and what an unserved request costs in look-ahead quarters."""
+    """Workloads with their targets."""
     stated = case.tables["workloads"].set_index("workload")
-    price = case.settings.lookahead_short_usd_per_million_tokens / 1e6
     rows = []
     for s in demand.scenarios.itertuples():
         own = stated.loc[s.workload]
-        usd = own["lookahead_short_usd_per_request"]
-        if not np.isfinite(usd):
-            usd = price * (s.input_mean_tokens + s.output_thinking_tokens + s.output_visible_tokens)
         ttft_share = s.ttft_share if np.isfinite(s.ttft_s) else 0.0
-        rows.append(
-            (
-                s.workload,
-                own["card"],
-                own["priority"],
-                ttft_share,
-                usd,
-                s.ttft_s,
-                s.tps_user,
-            )
-        )
+        rows.append((s.workload, own["card"], own["priority"], ttft_share, s.ttft_s, s.tps_user))
     return table("workloads", rows)
 
 

@@ -158,12 +158,12 @@ def _load_power(ledger: Ledger, instance: Instance, tables: dict[str, pd.DataFra
 def _shortfall(ledger: Ledger, instance: Instance, sla: pd.DataFrame, position: dict[str, int]) -> None:
     """The stated price of requests not served in look-ahead quarters."""
     planned = dict(zip(instance["quarters"]["t"], instance["quarters"]["planned"], strict=True))
-    price = dict(zip(instance["workloads"]["workload"], instance["workloads"]["short_usd_per_request"], strict=True))
+    price = {(r.t, r.workload): r.usd_per_request for r in instance["short_prices"].itertuples()}
     requests: dict[tuple[int, str], float] = defaultdict(float)
     for r in instance["rates"].itertuples():
         requests[r.t, r.workload] += r.requests_per_s * r.mean_per_peak * SECONDS_PER_QUARTER
     for row in sla.itertuples():
         t = position[row.quarter]
         if not planned[t] and row.short_share > 0:
-            usd = row.short_share * requests[t, row.workload] * price[row.workload]
+            usd = row.short_share * requests[t, row.workload] * price[t, row.workload]
             ledger.pay(t, "look-ahead shortfall", "", row.workload, usd)

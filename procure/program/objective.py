@@ -100,11 +100,12 @@ def _load(m: Any, index: Index, terms: Terms) -> None:
 
 
 def _shortfall(m: Any, index: Index, terms: Terms) -> None:
+    """What unserved requests of look-ahead quarters are worth, each at its own quarter's price."""
     unserved: dict[tuple[int, str], float] = {}
     for t, w, b in index.buckets:
         if t not in index.planned:
             requests = index.rate[t, w, b] * index.mean_per_peak[t, w, b] * SECONDS_PER_QUARTER
             unserved[t, w] = unserved.get((t, w), 0.0) + requests
+    price = lookup(index.instance["short_prices"], ["t", "workload"], "usd_per_request")
     for (t, w), requests in unserved.items():
-        price = index.workload[w].short_usd_per_request
-        terms.add(price * requests * index.discount[t] / USD_PER_UNIT, m.short[t, w])
+        terms.add(price[t, w] * requests * index.discount[t] / USD_PER_UNIT, m.short[t, w])

@@ -7,8 +7,10 @@ import pytest
 
 from procure.case import TABLES, Case
 from procure.case.docs import render
+from procure.case.settings import TOKEN_WORTHS
 from procure.errors import InputError
 from tests.case.conftest import FILES
+from tests.case.test_case_read import one_fault
 
 
 def test_the_documentation_of_the_case_folder_is_fresh():
@@ -75,9 +77,16 @@ def test_growth_reaches_workloads_that_state_none_themselves(folder):
 
 
 def test_defaults_that_depend_on_settings_are_worked_out_anew(small):
-    dear = small.replace(settings={"lookahead_short_usd_per_million_tokens": 10.0})
-    ratio = dear.tables["workloads"]["lookahead_short_usd_per_request"]
-    assert ratio.tolist() == (2 * small.tables["workloads"]["lookahead_short_usd_per_request"]).tolist()
+    name = "lookahead_short_usd_per_million_output_tokens"
+    dear = small.replace(settings={name: 2 * getattr(small.settings, name)})
+    assert dear.tables["workloads"][name].tolist() == (2 * small.tables["workloads"][name]).tolist()
+
+
+def test_the_one_worth_of_a_token_of_before_is_said_to_be_three(folder):
+    toml = FILES["case.toml"] + "lookahead_short_usd_per_million_tokens = 5\n"
+    fault = one_fault(folder(files={"case.toml": toml}), "case.toml")
+    assert fault.column == "lookahead_short_usd_per_million_tokens"
+    assert all(name in fault.expected for name in TOKEN_WORTHS)
 
 
 @pytest.mark.parametrize(

@@ -444,15 +444,27 @@ class Service:
             cost[name] = usd * self.mean(w, bucket)
         return cost
 
+    def tokens_worth(self, quarter: str, w: str) -> float:
+        """USD of a mean request: each token at its price, input by what an hour of keeping finds of it."""
+        row, at = self.workloads[w], self.path[quarter, w]
+        returns = at.return_scale * sum(r.return_share for r in self.reuse[w]) if w in self.reuse else 0.0
+        usd = 0.0
+        for b in self.buckets[quarter, w]:
+            found = returns * at.reused_share * b.input_tokens + (1 - returns) * b.shared_prefix_tokens
+            usd += b.share * found * row.lookahead_short_usd_per_million_cached_input_tokens
+            usd += b.share * (b.input_tokens - found) * row.lookahead_short_usd_per_million_computed_input_tokens
+            output = b.thinking_tokens + b.visible_tokens
+            usd += b.share * output * row.lookahead_short_usd_per_million_output_tokens
+        return usd / 1e6
+
     def short_price(self, t: int) -> dict[Any, float]:
         """USD for all requests of a workload unserved in a look-ahead quarter."""
         cost = {}
         for w, row in self.workloads.items():
             requests = sum(b.requests_per_s * b.mean_to_peak for b in self.buckets[self.names[t], w]) * SECONDS
-            price, s = row.lookahead_short_usd_per_request, self.scenario[w]
+            price = row.lookahead_short_usd_per_request
             if not np.isfinite(price):
-                tokens = s.input_mean_tokens + s.output_thinking_tokens + s.output_visible_tokens
-                price = self.s.lookahead_short_usd_per_million_tokens / 1e6 * tokens
+                price = self.tokens_worth(self.names[t], w)
             if requests > 0:
                 cost[t, "short", w] = price * requests
         return cost

@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 import pytest
 from oracle_brute import BruteForce
-from tiny_case import budget, fleet, quarter_names, tiny
+from tiny_case import budget, fleet, quarter_names, tiny, token_worth
 
 import procure
 
@@ -17,7 +17,7 @@ AGENT = {"agent": {"scenario": "coding-agentic", "context_cap_tokens": 131_072}}
 CODE = {"code": {"scenario": "large-coding", "context_cap_tokens": 131_072, "card": "gpt-oss-120b", "tps_user": 800}}
 VR, GB, KIT = "vr-nvl72", "gb300-nvl72", "ssd-kit-vr-nvl72"
 OLD = {"fleet": fleet(("a", "gb200-nvl72", 2, "2025Q1", 3.3e6))}
-DEAR = {"lookahead_short_usd_per_million_tokens": 60.0}
+DEAR = token_worth(60.0)
 
 
 def places(positions: float) -> tuple[dict[str, float]]:

@@ -9,6 +9,7 @@ from oracle_brute import BruteForce
 from tiny_case import budget, fleet, tiny
 
 import procure
+from procure.case.settings import TOKEN_WORTHS
 
 GB, H200 = "gb300-nvl72", "hgx-h200"
 AGENT = {"agent": {"scenario": "coding-agentic", "context_cap_tokens": 131_072}}
@@ -44,7 +45,7 @@ def cases(draw):
         "budget_carry": draw(st.sampled_from(["none", "within_year", "unlimited"])),
         "budget_basis": draw(st.sampled_from(["payment", "commitment"])),
         "discount_rate_per_year": draw(st.floats(0.0, 0.2)),
-        "lookahead_short_usd_per_million_tokens": draw(st.floats(0.5, 50.0)),
+        **{name: draw(st.floats(0.5, 50.0)) for name in TOKEN_WORTHS},
         "fiscal_year_start": draw(st.integers(1, 4)),
     }
     return tiny(

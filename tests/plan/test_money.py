@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from tiny_case import fleet, hardware, rich, tiny
+from tiny_case import fleet, hardware, rich, tiny, token_worth
 
 import procure
 from procure.errors import InputError
@@ -37,7 +37,7 @@ def one_rack(**more: Any) -> Any:
     del figures[GB, "price_path"]
     tables = {"prices": prices, **more.pop("tables", {})}
     peaks = {"chat": [0.0, 20.0, 20.0, 20.0]}
-    settings = {"discount_rate_per_year": 0.09, "lookahead_short_usd_per_million_tokens": 20.0}
+    settings = {"discount_rate_per_year": 0.09, **token_worth(20.0)}
     return tiny(lead=1, peaks=peaks, figures=figures, settings=settings, tables=tables, **more)
 
 

@@ -49,7 +49,8 @@ def hand_tables() -> dict[str, pd.DataFrame]:
         "site_limits": [(t, SITE, "positions", 40.0) for t in range(3)],
         "pods": [(SITE, 4, 4, 3, 1)],
         "upkeep": [(SITE, name, 2_000.0, 1_000.0, 3_000.0) for name in price],
-        "workloads": [(W, CARD, 1.0, 0.9, 1.0, 2.0, 20.0)],
+        "workloads": [(W, CARD, 1.0, 0.9, 2.0, 20.0)],
+        "short_prices": [(1, W, 1.0)],
         "tasks": [(1, W, 10.0, 1.0, 0.0)],
         "rates": [(1, W, 0, 100.0, 0.5), (1, W, 1, 50.0, 0.5)],
         "lengths": [(1, W, 0, 1e3, 2e3, 0.0, 300.0, 1e9), (1, W, 1, 4e3, 8e3, 0.0, 300.0, 1e9)],
@@ -64,13 +65,12 @@ def hand_tables() -> dict[str, pd.DataFrame]:
 
 
 def workload(name: str, **stated: Any) -> tuple[Any, ...]:
-    """A row of ``workloads``: priority 1, 90% in time, one USD for a request unserved in the look-ahead."""
+    """A row of ``workloads``: priority 1, 90% in time within 2 s, 20 tokens/s."""
     row = {
         "workload": name,
         "card": CARD,
         "priority": 1.0,
         "ttft_share": 0.9,
-        "short_usd_per_request": 1.0,
         "ttft_target_s": 2.0,
         "tps_target": 20.0,
         **stated,

@@ -246,7 +246,7 @@ def ample_fleet(tables: Tables) -> None:
 
 
 def worthless_work(tables: Tables) -> None:
-    edit(tables, "workloads", {}, short_usd_per_request=0.0)
+    edit(tables, "short_prices", {}, usd_per_request=0.0)
 
 
 def free_prefill(tables: Tables) -> None:

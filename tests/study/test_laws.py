@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from tiny_case import budget, fleet, rich, tiny
+from tiny_case import budget, fleet, rich, tiny, token_worth
 
 import procure
 
@@ -33,7 +33,7 @@ def no_worse(better: tuple[float, float], worse: tuple[float, float]) -> bool:
 
 def growing(scale: float = 1.0, site: dict[str, Any] | None = None, **more: Any) -> Any:
     peaks = {"chat": [scale * p for p in (110, 140, 150, 160)]}
-    settings = {"lookahead_short_usd_per_million_tokens": 20.0, **more.pop("settings", {})}
+    settings = {**token_worth(20.0), **more.pop("settings", {})}
     tables = {"fleet": OLD, **more.pop("tables", {})}
     return tiny(peaks=peaks, planned=2, sites=({"positions": 8.0, **(site or {})},), settings=settings, tables=tables,
                 **more)  # fmt: skip
@@ -81,7 +81,7 @@ def money_scaled(factor: float) -> Any:
     }
     old = OLD.assign(paid_usd_per_unit=OLD["paid_usd_per_unit"] * factor)
     site = {"electricity_usd_per_kwh": 0.08 * factor, "space_usd_per_kw_month": 150.0 * factor}
-    settings = {"lookahead_short_usd_per_million_tokens": 20.0 * factor}
+    settings = token_worth(20.0 * factor)
     return growing(site=site, figures=figures, settings=settings, tables={"fleet": old})
 
 
