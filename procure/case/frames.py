@@ -29,6 +29,18 @@ def _series(column: Column, cells: list[Cell]) -> pd.Series:
     return pd.Series(cells, dtype="int64" if column.kind == "integer" else "bool")
 
 
+def in_order(frame: pd.DataFrame) -> pd.DataFrame:
+    """The rows of a table in one order, by its columns from the first on, whatever order they were written in."""
+    if frame.empty:
+        return frame
+    return frame.sort_values(
+        list(frame.columns),
+        key=lambda cells: cells if cells.dtype.kind in "fib" else cells.map(str),
+        kind="stable",
+        ignore_index=True,
+    )
+
+
 def rows_of(table: Table, frame: pd.DataFrame) -> tuple[Rows, list[Fault]]:
     """A DataFrame's cells, checked as if they had been read from a CSV file."""
     header = [str(name) for name in frame.columns]

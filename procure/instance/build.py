@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from procure import demand as demand_of
+from procure.case.frames import in_order
 from procure.instance import prefill, retention, service
 from procure.instance.demand_tables import demand_tables
 from procure.instance.instance import Instance
@@ -16,11 +18,12 @@ if TYPE_CHECKING:
 
 
 def build(case: Case) -> Instance:
-    """Every coefficient that the program of a case needs, as plain tables.
+    """Every coefficient that the program of a case needs, as plain tables, the same whatever order its rows are in.
 
     Raises:
         InputError: something in the case cannot be resolved, such as an unknown card or reuse curve.
     """
+    case = replace(case, tables={name: in_order(frame) for name, frame in case.tables.items()})
     demand = demand_of.build(case)
     all_loads = service.loads(case, demand)
     pools = service.gpu_pools(case)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from procure.case.frames import in_order
 from procure.demand.packaged import scenario_facts, sla_facts
 from procure.demand.reuse import Curve, own_curves, reuse_facts
 from procure.instance import Instance
@@ -70,7 +71,7 @@ def _reuse(case: Case) -> list[tuple[Any, ...]]:
 def _throughput(case: Case) -> list[tuple[Any, ...]]:
     """Measured throughput that the case states, point by point, of kind ``user``."""
     rows = []
-    for r in case.tables["throughput"].itertuples():
+    for r in in_order(case.tables["throughput"]).itertuples():
         base = "all" if r.all_gpus else "decode"
         at = f"throughput/{r.sku}/{r.card}/{r.weight_precision}/{r.isl:g}+{r.osl:g} at {r.tps_user:g} TPS/User"
         note = f"stated by the case, over {base} GPUs; band as factors"

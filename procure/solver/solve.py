@@ -27,6 +27,7 @@ from procure.solver.answer import Values, tables_of
 from procure.solver.compile import Compiled, compile_program, limited
 from procure.solver.decompose import SHORT_TOLERANCE, Decomposition, Solution
 from procure.solver.explain import Infeasible, NoPlan, causes
+from procure.solver.fair import even_out
 from procure.solver.highs import Options, Progress, relative_gap, write_mps
 from procure.solver.violation import smallest_violation
 from procure.solver.whole import solve_whole
@@ -94,7 +95,7 @@ def solve(
     clock.lap("solve")
     if final.values is None:
         raise NoPlan("The time limit came before any plan was found; allow more time or a wider gap.")
-    value = Values(compiled, final.values)
+    value = Values(compiled, even_out(program, compiled, final.values, options))
     tables = tables_of(program, instance, value)
     clock.lap("tables")
     tables["sla"] = _with_causes(tables["sla"], program, compiled, instance, options)

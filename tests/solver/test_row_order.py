@@ -1,0 +1,87 @@
+"""Rows in another order give the same plan, and workloads that are alike are short alike."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import pandas as pd
+import pytest
+from tiny_case import fleet, tiny
+
+import procure
+from procure.instance import build
+
+METHODS = ("decomposed", "whole")
+AGENT = {"scenario": "coding-agentic", "context_cap_tokens": 131_072}
+
+
+def alike(*names: str) -> Any:
+    """Workloads of the same words and rates, and an agent beside them, on less floor than they ask for."""
+    peaks = {name: [60.0] * 4 for name in names} | {"m": [10.0] * 4}
+    return tiny(peaks=peaks, planned=2, sites=({"positions": 2.0},), workloads={"m": AGENT})
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("names", [("a", "b"), ("z", "a"), ("b", "z", "x")])
+def test_workloads_that_are_alike_are_short_by_the_same_share(method, names):
+    sla = procure.solve(alike(*names), method=method, threads=1).tables["sla"]
+    for quarter, rows in sla[sla["workload"] != "m"].groupby("quarter"):
+        assert rows["short_share"].max() > 0.1, quarter
+        assert rows["short_share"].max() - rows["short_share"].min() < 2e-6
+
+
+def test_the_spread_costs_nothing_and_loses_nothing(monkeypatch):
+    even = procure.solve(alike("a", "b"), gap=1e-6, threads=1)
+    solving = sys.modules["procure.solver.solve"]  # the package has a function of that name
+    monkeypatch.setattr(solving, "even_out", lambda program, compiled, values, options: values)
+    corner = procure.solve(alike("a", "b"), gap=1e-6, threads=1)
+    short = [p.tables["sla"].query("workload == ['a', 'b']").groupby("quarter")["short_share"] for p in (corner, even)]
+    assert (short[0].max() - short[0].min()).max() > 0.1  # there was a choice
+    assert even.summary["shortfall"]["share"] == pytest.approx(corner.summary["shortfall"]["share"], abs=1e-9)
+    lines = [p.tables["costs"]["npv_usd"].sum() for p in (corner, even)]
+    assert lines[1] == pytest.approx(lines[0], rel=1e-7)
+    assert even.tables["checks"]["holds"].all()
+
+
+def mixed() -> Any:
+    """Several rows in every table."""
+    firm = pd.DataFrame(
+        [("b", "gb300-nvl72", 1, "2027Q2", 4e6), ("a", "gb300-nvl72", 1, "2027Q1", 5e6)],
+        columns=["site", "sku", "count", "delivery", "price_usd_per_unit"],
+    )
+    old = fleet(
+        ("b", "hgx-h200", 2, "2023Q1", 3e5), ("a", "hgx-h200", 1, "2023Q2", 3e5), ("a", "hgx-h200", 2, "2023Q1", 3.1e5)
+    )
+    return tiny(
+        skus=("gb300-nvl72", "ssd-kit-gb300-nvl72"),
+        peaks={"b": [60, 90, 94, 100], "a": [60, 90, 94, 100], "m": [9, 9, 9, 9]},
+        planned=2,
+        workloads={"m": AGENT},
+        sites=({"site": "b", "positions": 2.0}, {"site": "a", "positions": 3.0}),
+        tables={"orders": firm, "fleet": old},
+    )
+
+
+def reordered(case: Any, how: Any) -> Any:
+    return case.replace(tables={name: how(table) for name, table in case.given_tables.items()})
+
+
+ORDERS = {
+    "reversed": lambda table: table.iloc[::-1].reset_index(drop=True),
+    "shuffled": lambda table: table.sample(frac=1.0, random_state=7).reset_index(drop=True),
+}
+
+
+@pytest.mark.parametrize("how", ORDERS.values(), ids=ORDERS)
+def test_rows_in_another_order_give_the_same_plan_tables_and_causes(how):
+    case = mixed()
+    other = reordered(case, how)
+    assert not other.tables["workloads"].equals(case.tables["workloads"])
+    assert build(other).hash == build(case).hash
+    first, second = (procure.solve(c, threads=1) for c in (case, other))
+    for name, table in first.tables.items():
+        pd.testing.assert_frame_equal(second.tables[name], table, check_exact=True)
+    assert len(first.tables["sla"].query("short_share > 0.01"))
+    timeless = [{k: v for k, v in plan.summary.items() if k != "seconds"} for plan in (first, second)]
+    assert timeless[0] == timeless[1]
