@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Mapping
 
 from procure.catalogue.fact import TEXT_UNITS, Fact, parse
-from procure.catalogue.sku import INFORMATIVE, REQUIRED, SKU_KINDS
+from procure.catalogue.sku import INFORMATIVE, POSITIVE, REQUIRED, SKU_KINDS
 from procure.catalogue.tables import Key, hint, resolve, sku_names
 from procure.errors import Fault, nearest
 from procure.quarter import Quarter
@@ -108,6 +108,8 @@ def _in_range(fact: Fact, attribute: str, line: int) -> list[Fault]:
         return []
     if fact.number < 0:
         return fault(f"0 or more, in {fact.unit}.")
+    if fact.number == 0 and attribute in POSITIVE:
+        return fault(f"Above 0, in {fact.unit}.")
     if math.isinf(fact.number) and attribute != "supply_per_quarter":
         return fault("A finite number.")
     if fact.unit == "fraction" and fact.number > 1:

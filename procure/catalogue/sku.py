@@ -25,6 +25,8 @@ class Sku:
     fp4_flops_per_gpu: float = 0.0
     fp8_flops_per_gpu: float = 0.0
     bf16_flops_per_gpu: float = 0.0
+    exponentials_per_s_per_gpu: float = 0.0
+    """Exponentials of softmax that the special function units give, which bound long attention beside FLOP/s."""
     scale_up_bytes_per_s_per_gpu: float = 0.0
     """One way, to the GPUs of the same domain."""
     scale_up_domain_gpus: int = 0
@@ -112,7 +114,7 @@ REQUIRED: dict[str, set[str]] = {
     "gpu": _EVERY
     | {
         "gpus", "hbm_bytes_per_gpu", "hbm_bytes_per_s_per_gpu", "fp4_flops_per_gpu", "fp8_flops_per_gpu",
-        "bf16_flops_per_gpu", "scale_up_bytes_per_s_per_gpu", "scale_up_domain_gpus",
+        "bf16_flops_per_gpu", "exponentials_per_s_per_gpu", "scale_up_bytes_per_s_per_gpu", "scale_up_domain_gpus",
         "scale_out_bytes_per_s_per_gpu", "dram_bytes", "dram_usable_share_kv", "dram_bytes_per_s",
         "ssd_included_bytes", "cmx_read_bytes_per_s", "pod_slots", "pairs_with_lpx",
     },
@@ -122,6 +124,13 @@ REQUIRED: dict[str, set[str]] = {
     "ssd_kit": _EVERY | _STORE | {"host"},
 }  # fmt: skip
 """Attributes that a SKU of each kind must have: a missing one is a fault, never a silent zero."""
+
+POSITIVE = (
+    "gpus", "hbm_bytes_per_gpu", "hbm_bytes_per_s_per_gpu", "bf16_flops_per_gpu", "exponentials_per_s_per_gpu",
+    "scale_up_bytes_per_s_per_gpu", "scale_up_domain_gpus", "scale_out_bytes_per_s_per_gpu", "sram_bytes",
+    "fp8_flops_per_rack", "life_years", "throughput_factor",
+)  # fmt: skip
+"""Attributes that something is divided by: zero has no meaning."""
 
 
 INFORMATIVE = {

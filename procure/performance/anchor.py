@@ -23,8 +23,8 @@ import pandas as pd
 
 from procure.errors import Fault, InputError
 from procure.performance.decode import Deployment
-from procure.performance.frontier import LENGTH_DRAWN
 from procure.performance.measured import Curves
+from procure.performance.observations import LENGTH_DRAWN
 from procure.performance.physics import physics
 from procure.performance.prefill import prefill_at_peak, prefill_terms
 

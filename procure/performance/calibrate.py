@@ -17,8 +17,9 @@ from procure.performance.decode import Deployment, Lengths, best_rates, engine
 from procure.performance.frontier import Curve, predicted_maximum, prefill_gpu_s_per_output_token
 from procure.performance.lpx import lpx_racks_per_copy, rack_seconds_per_token
 from procure.performance.measured import packaged_curves
+from procure.performance.observations import LENGTH_DRAWN
 from procure.performance.physics import FACTORS, Physics, premises
-from procure.performance.predict import LENGTH_DRAWN, catalogue
+from procure.performance.predict import catalogue
 from procure.sizing import Card
 
 CLAIM = Curve("vr-nvl72", "deepseek-r1", "nvfp4", "fp8", 8_000.0, 1_000.0, True)

@@ -102,7 +102,7 @@ def _rates(
     rates = {
         "weights": ("bytes", weights),
         "gemm": ("FLOP", _mean_peak(pool, parts) * rules.gemm_efficiency),
-        "kv": ("bytes", hbm * rules.kv_efficiency),
+        "kv": ("bytes", hbm * rules.cache_efficiency(streams.kv_format)),
         "attention": ("FLOP", attention_peak_flops(pool, streams.kv_format) * rules.attention_efficiency),
         "network": ("bytes", _link(deployment, rules, layout, batch * (1.0 + streams.draft))),
         "latency": ("layers", (work.layers + float(streams.draft[0])) / seconds["latency"]),
@@ -142,6 +142,7 @@ def explain_prefill(deployment: Deployment, new_tokens: float, prefix_tokens: fl
         prefix_tokens=np.array([prefix_tokens]),
     )
     terms = prefill_terms(peak, physics(deployment.vintage, deployment.pool.name))
+    peak["index"] = np.zeros(1)  # a latency: no peak of the hardware says anything about it
     return {
         "gpus": prefill_group_gpus(deployment.pool, deployment.work),
         "terms": [

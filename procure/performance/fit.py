@@ -8,13 +8,14 @@ costs in accuracy is found by leaving each out in turn and fitting again.
 from __future__ import annotations
 
 import zlib
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 from scipy.optimize import least_squares
 
-from procure.performance.frontier import predict_prefill
+from procure.performance.frontier import Prefills
 from procure.performance.physics import REFERENCE_SOFTWARE, Physics, Software, premise
 from procure.performance.predict import Runs
 
@@ -24,17 +25,21 @@ ROBUST_AT = 0.1
 PRIOR_WEIGHT = 0.05
 MOST_EFFICIENT = 0.95
 _PENALTY = 5.0
-PREFILL_WEIGHT = 2.0
-"""Weight of a saturated prefill row: five rows against hundreds."""
+PREFILL_WEIGHT = 3.0
+"""Weight of all prefill rows of one source and hardware together: a dozen such groups against hundreds of runs."""
 
 PRIOR = {
     "weight_efficiency": 0.85,
     "widening_efficiency": 0.8,
-    "kv_efficiency": 0.6,
+    "kv_efficiency": 0.8,
     "gemm_efficiency": 0.3,
     "reduce_efficiency": 0.2,
     "exchange_efficiency": 0.3,
-    "prefill_efficiency": 0.27,
+    "prefill_efficiency": 0.6,
+    "prefill_attention_efficiency": 0.9,
+    "exposed_exponentials": 0.45,
+    "activation_passes": 12.0,
+    "prefill_exchange_efficiency": 0.7,
     "layer_latency_s": 45e-6,
     "latent_latency_s": 40e-6,
     "tensor_latency_s": 5e-6,
@@ -43,7 +48,7 @@ PRIOR = {
     "fp8_latency_factor": 1.25,
 }
 """Where the search starts and what it is held to, weakly: published kernel efficiencies and a prototype's latencies."""
-HELD = ("attention_efficiency", "scale_out_efficiency", "prefill_attention_efficiency")
+HELD = ("attention_efficiency", "scale_out_efficiency", "wide_kv_efficiency", "index_s")
 """Parameters that the points do not identify: premises, not fitted."""
 SOFTWARE_PRIOR = {
     "latency_per_month": 0.97,
@@ -63,25 +68,43 @@ def run_key(rows: pd.DataFrame) -> pd.Series:
     return rows["hardware"] + "|" + rows["model"] + "|" + rows["speculation"].astype(str) + "|" + run
 
 
-def split_runs(seen: pd.DataFrame) -> pd.DataFrame:
+def split_runs(seen: pd.DataFrame, before: Mapping[str, str] | None = None) -> pd.DataFrame:
     """Assign every run to ``fit`` or ``test``: columns run, part, rows.
 
     A group with one run gives it to the fit.
+
+    Args:
+        seen: observed rows of use.
+        before: part of runs that were split before: what was kept out once stays kept out as rows are added.
     """
-    keys = run_key(seen)
+    keys, before = run_key(seen), before or {}
     rows = []
     for _, group in seen.groupby(["sku", "card", "speculation"]):
         runs = sorted(set(keys[group.index]), key=lambda run: (zlib.crc32(run.encode()), run))
         for position, run in enumerate(runs):
-            part = "test" if position % HELD_EVERY == 1 else "fit"
+            part = before.get(run, "test" if position % HELD_EVERY == 1 else "fit")
             rows.append((run, part, int((keys == run).sum())))
     return pd.DataFrame(rows, columns=["run", "part", "rows"]).sort_values("run", ignore_index=True)
 
 
 def parts(seen: pd.DataFrame, split: pd.DataFrame) -> pd.Series:
-    """``fit`` or ``test`` of each row; rows of runs that the split does not know are ``test``."""
+    """``fit`` or ``test`` of each row; rows of runs that the split does not know are ``test``.
+
+    Prefill rows are too few to keep any out: all are fitted, and each source is left out in turn instead.
+    """
     known = dict(zip(split["run"], split["part"], strict=True))
-    return run_key(seen).map(lambda run: known.get(run, "test"))
+    part = run_key(seen).map(lambda run: known.get(run, "test"))
+    return part.where(seen["phase"] != "prefill", "fit")
+
+
+def prefill_sources(rows: pd.DataFrame) -> pd.Series:
+    """Name of the source of each row, without address and remarks."""
+    return rows["source"].str.split(r" http| \(", regex=True).str[0]
+
+
+def prefill_groups(rows: pd.DataFrame) -> pd.Series:
+    """Source and hardware of prefill rows: rows of one group are not independent of one another."""
+    return prefill_sources(rows) + "|" + rows["sku"]
 
 
 def decode_runs(seen: pd.DataFrame) -> pd.DataFrame:
@@ -118,19 +141,21 @@ def fit(runs: pd.DataFrame, saturated_prefill: pd.DataFrame) -> Fit:
         runs: decode and aggregated rows of the fit part.
         saturated_prefill: prefill rows of the fit part; may be empty.
     """
-    ready = Runs(runs)
+    ready, filled = Runs(runs), Prefills(saturated_prefill)
     measured = runs["tps_user"].to_numpy(dtype=float)
     prefilled = saturated_prefill["tps_per_gpu"].to_numpy(dtype=float)
     names = [*PRIOR, *SOFTWARE_PRIOR]
     start = np.log([*PRIOR.values(), *SOFTWARE_PRIOR.values()])
     capped = np.array([name.endswith("efficiency") or name.startswith("acceptance") for name in names])
+    groups = prefill_groups(saturated_prefill)
+    weight = PREFILL_WEIGHT / np.sqrt(groups.map(groups.value_counts()).to_numpy(dtype=float))
 
     def error(logs: np.ndarray) -> np.ndarray:
         found = _unpack(names, logs, len(runs))
         speed = np.log(ready.tps_user(found.rules, found.software, found.latency_per_month) / measured)
-        rate = np.log(predict_prefill(saturated_prefill, found.rules) / prefilled)
+        rate = np.log(filled.rates(found.rules) / prefilled)
         over = np.maximum(0.0, logs[capped] - np.log(MOST_EFFICIENT))
-        return np.concatenate([speed, PREFILL_WEIGHT * rate, _PENALTY * over, PRIOR_WEIGHT * (logs - start)])
+        return np.concatenate([speed, weight * rate, _PENALTY * over, PRIOR_WEIGHT * (logs - start)])
 
     solved = least_squares(error, start, loss="soft_l1", f_scale=ROBUST_AT)
     return _unpack(names, solved.x, len(runs))

@@ -17,8 +17,9 @@ import numpy as np
 import pandas as pd
 
 from procure.performance.decode import Deployment, Lengths, Practice, best_rates
+from procure.performance.observations import LENGTH_DRAWN
 from procure.performance.physics import Physics
-from procure.performance.predict import LENGTH_DRAWN, catalogue
+from procure.performance.predict import catalogue
 from procure.performance.prefill import prefill_at_peak, prefill_terms
 from procure.performance.step import Layout
 from procure.sizing import Card
@@ -35,6 +36,8 @@ class Curve:
     isl: float
     osl: float
     speculation: bool
+    length_drawn: float = LENGTH_DRAWN
+    """Mean length of a request over the nominal one."""
 
     @classmethod
     def of(cls, key: Iterable[Any]) -> Curve:
@@ -43,26 +46,34 @@ class Curve:
 
     def lengths(self, count: int) -> Lengths:
         """Mean context of its streams, for so many elements."""
-        context = np.full(count, (self.isl + self.osl / 2) * LENGTH_DRAWN)
+        context = np.full(count, (self.isl + self.osl / 2) * self.length_drawn)
         return Lengths(context, context)
 
 
-def predict_prefill(rows: pd.DataFrame, rules: Physics) -> np.ndarray:
-    """Input tokens/s per GPU of saturated prefill pools, one for each row."""
-    rates = np.zeros(len(rows))
-    for position, row in enumerate(rows.to_dict("records")):
-        tokens = np.array([row["isl"]])
-        peak = prefill_at_peak(
-            catalogue().sku(row["sku"]),
-            Card.load(row["card"]),
-            weight_precision=row["weight_precision"],
-            kv_format=row["kv_format"],
-            new_tokens=tokens,
-            prefix_tokens=np.zeros(1),
-        )
-        seconds = np.sum(list(prefill_terms(peak, rules).values()))
-        rates[position] = row["isl"] / seconds
-    return rates
+class Prefills:
+    """Measured rates of saturated prefill pools, ready to be predicted many times."""
+
+    def __init__(self, rows: pd.DataFrame) -> None:
+        """Take rows of :func:`procure.performance.observations.observe` of the phase ``prefill``."""
+        self.tokens = rows["isl"].to_numpy(dtype=float)
+        peaks = [
+            prefill_at_peak(
+                catalogue().sku(row["sku"]),
+                Card.load(row["card"]),
+                weight_precision=row["weight_precision"],
+                kv_format=row["kv_format"],
+                new_tokens=np.array([row["isl"]]),
+                prefix_tokens=np.zeros(1),
+            )
+            for row in rows.to_dict("records")
+        ]
+        self.peak = {name: np.concatenate([peak[name] for peak in peaks]) for name in (peaks[0] if peaks else {})}
+
+    def rates(self, rules: Physics) -> np.ndarray:
+        """Input tokens/s per GPU, one for each row."""
+        if not self.peak:
+            return np.zeros(0)
+        return self.tokens / np.sum(list(prefill_terms(self.peak, rules).values()), axis=0)
 
 
 def predicted_maximum(curve: Curve, rules: Physics, tps_user: np.ndarray, *, all_gpus: bool) -> np.ndarray:
@@ -113,7 +124,7 @@ def over_all_gpus(decode_rates: np.ndarray, prefill_s_per_token: float) -> np.nd
 
 def prefill_gpu_s_per_output_token(curve: Curve, rules: Physics) -> float:
     """GPU-seconds of prefill behind one output token: a prompt's prefill over the tokens that answer it."""
-    given = np.array([curve.isl * LENGTH_DRAWN])
+    given = np.array([curve.isl * curve.length_drawn])
     peak = prefill_at_peak(
         catalogue().sku(curve.sku),
         Card.load(curve.card),
@@ -122,4 +133,4 @@ def prefill_gpu_s_per_output_token(curve: Curve, rules: Physics) -> float:
         new_tokens=given,
         prefix_tokens=np.zeros(1),
     )
-    return float(np.sum(list(prefill_terms(peak, rules).values()))) / (curve.osl * LENGTH_DRAWN)
+    return float(np.sum(list(prefill_terms(peak, rules).values()))) / (curve.osl * curve.length_drawn)

@@ -69,7 +69,7 @@ def paired_terms(
     """
     gpus, draft = layout.gpus, streams.draft
     tokens = batch * (1.0 + draft)
-    hbm = pool.hbm_bytes_per_s_per_gpu
+    hbm, reading = pool.hbm_bytes_per_s_per_gpu, physics.cache_efficiency(streams.kv_format)
     extra_layers = 1.0 + draft / work.layers
     gemm = sum(part.flops_per_token / peak_flops(pool, part.encoding) for part in (work.attention, work.head))
     attention = gpus * attention_peak_flops(pool, streams.kv_format) * physics.attention_efficiency
@@ -82,7 +82,7 @@ def paired_terms(
     return {
         "weights": paired_weight_seconds(pool, physics, work, layout, draft) + 0.0 * tokens,
         "gemm": gemm * extra_layers * tokens / gpus / physics.gemm_efficiency,
-        "kv": streams.loaded_bytes * batch / (cache_shares(work, layout) * hbm * physics.kv_efficiency),
+        "kv": streams.loaded_bytes * batch / (cache_shares(work, layout) * hbm * reading),
         "attention": streams.attention_flops * tokens / attention,
         "network": crossing * extra_layers / (pool.scale_out_bytes_per_s_per_gpu * lpx_premise("link_efficiency")),
         "latency": (work.layers + draft) * layer_s + 0.0 * tokens,

@@ -4,7 +4,8 @@ A points file has the columns of ``data/performance/points.csv``. ``tps_user`` i
 ``tps_per_gpu`` is output tokens/s over all GPUs for ``e2e``, over decode GPUs for ``decode``, and input tokens/s
 over prefill GPUs for ``prefill``. ``software`` names the framework and ``mtp=`` speculation, ``P=`` prefill and
 ``D=`` decode GPUs, ``W=`` decode workers, ``G=`` all GPUs of an aggregated run, ``tp=``, ``ep=`` and ``dpa=``
-(attention data parallel).
+(attention data parallel). ``kv_format`` may be left out, and is empty where the source does not
+state the cache's format.
 """
 
 from __future__ import annotations
@@ -39,9 +40,12 @@ COLUMNS = (
     "date",
     "source",
 )
+OPTIONAL_COLUMNS = ("kv_format",)
 PHASES = ("decode", "e2e", "prefill")
 _NUMBERS = ("isl", "osl", "batch_or_concurrency", "tps_user", "tps_per_gpu", "gpus", "disaggregated")
 LEAST_STREAMS = 0.2
+LENGTH_DRAWN = 0.9
+"""Lengths of InferenceX and InferenceMAX are drawn evenly from 80 to 100% of the nominal ones; others are as stated."""
 _SETTING = re.compile(r"(\w+)=([\d?]+)")
 
 
@@ -54,7 +58,7 @@ def read_points(path: str | Path) -> pd.DataFrame:
     name = Path(path).name
     raw = read_csv(path, COLUMNS)
     faults = []
-    table = raw[list(COLUMNS)].copy()
+    table = raw.reindex(columns=[*COLUMNS, *OPTIONAL_COLUMNS], fill_value="")
     for column in _NUMBERS:
         table[column] = pd.to_numeric(raw[column].replace("", None), errors="coerce")
         for row in raw.index[(raw[column] != "") & table[column].isna()]:
@@ -127,14 +131,14 @@ def _observe(row: dict, known: _Known) -> dict:
         "streams": float("nan"),
         "decode_tps_per_gpu": float("nan"),
         "weight_precision": "",
-        "kv_format": "",
+        "length_drawn": LENGTH_DRAWN if "Inference" in row["source"] else 1.0,
     }
     if sku is None:
         return seen | {"reason": f"hardware {row['hardware']!r} is not a GPU SKU of the catalogue"}
     if card is None:
         return seen | {"reason": f"no card for {row['model']!r}"}
     seen |= {"weight_precision": weight_precision(row["precision"], card)}
-    seen |= {"kv_format": kv_format(seen["weight_precision"], sku)}
+    seen |= {"kv_format": row.get("kv_format") or kv_format(seen["weight_precision"], sku)}
     if pd.isna(row["tps_per_gpu"]):
         return seen | {"reason": "no throughput"}
     if pd.isna(row["isl"]):
@@ -149,8 +153,10 @@ def _observe(row: dict, known: _Known) -> dict:
 
 
 def _prefill_reason(settings: dict[str, int], software: str) -> str:
-    if "P" in settings:
+    if "P" in settings or "under load" in software:
         return "lower bound: nothing shows that the prefill pool was saturated"
+    if "one request over a pipeline" in software:
+        return "time of one request on idle stages, not work"
     return "counts tokens that were reused" if "hits" in software else ""
 
 
@@ -211,7 +217,7 @@ def weight_precision(name: str, card: Card) -> str:
 
 
 def kv_format(precision: str, sku: Sku) -> str:
-    """Cache format assumed for a measured point, which does not state it.
+    """Cache format assumed for a measured point that does not state it.
 
     FP8, but BF16 with BF16 weights and with MXFP4 weights on GPUs without FP4 units (what the engines chose by
     default).

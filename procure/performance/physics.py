@@ -14,11 +14,19 @@ import numpy as np
 
 from procure.catalogue.paths import packaged_path
 from procure.errors import Fault, InputError, nearest
+from procure.performance.work import is_wide
 from procure.quarter import Quarter
 
 LATENCIES = ("layer_latency_s", "latent_latency_s", "tensor_latency_s", "spread_latency_s", "off_domain_latency_s")
-DECODE_EFFICIENCIES = ("weight_efficiency", "kv_efficiency", "gemm_efficiency", "attention_efficiency")
-PREFILL_EFFICIENCIES = ("prefill_efficiency", "prefill_attention_efficiency")
+DECODE_EFFICIENCIES = (
+    "weight_efficiency",
+    "kv_efficiency",
+    "wide_kv_efficiency",
+    "gemm_efficiency",
+    "attention_efficiency",
+)
+PREFILL_EFFICIENCIES = ("prefill_efficiency", "prefill_attention_efficiency", "prefill_exchange_efficiency")
+PREFILL_COSTS = ("exposed_exponentials", "activation_passes", "index_s")
 FACTORS = ("latency", "efficiency", "prefill")
 REFERENCE_SOFTWARE = "trt"
 """The framework whose factors are 1."""
@@ -36,7 +44,9 @@ class Physics:
     widening_efficiency: float
     """Further factor where experts are widened to BF16 on the way (INT4 anywhere, MXFP4 without FP4 units)."""
     kv_efficiency: float
-    """Of HBM bandwidth, reading caches."""
+    """Of HBM bandwidth, reading caches of 8 bits and fewer."""
+    wide_kv_efficiency: float
+    """The same for caches of 16 bits."""
     gemm_efficiency: float
     """Of the dense peak, decode GEMMs."""
     attention_efficiency: float
@@ -51,6 +61,14 @@ class Physics:
     """Of the dense peak, prefill GEMMs."""
     prefill_attention_efficiency: float
     """Of the dense peak, score and value products of prefill."""
+    exposed_exponentials: float
+    """Share of the softmax exponentials' time that the products of prefill do not hide."""
+    activation_passes: float
+    """How often a layer's prefill moves its activations through HBM: norms, quantisation, residuals, dispatch."""
+    prefill_exchange_efficiency: float
+    """Of one-way scale-up bandwidth, exchange between the GPUs of a prefill replica."""
+    index_s: float
+    """Seconds per token and layer of choosing what to attend to by an index (DSA), beside its arithmetic."""
     layer_latency_s: float
     """Per layer on one GPU."""
     latent_latency_s: float
@@ -67,13 +85,19 @@ class Physics:
     """Chance that one drafted token is accepted."""
 
     def scaled(self, *, latency: float = 1.0, efficiency: float = 1.0, prefill: float = 1.0) -> Physics:
-        """The same physics with latencies, decode efficiencies and prefill efficiencies multiplied, none above 1."""
+        """The same physics with latencies and efficiencies multiplied, none of these above 1.
+
+        ``prefill`` multiplies the rate of every term of prefill but reading weights and prefix.
+        """
         factors = dict.fromkeys(LATENCIES, latency) | dict.fromkeys(DECODE_EFFICIENCIES, efficiency)
-        factors |= dict.fromkeys(PREFILL_EFFICIENCIES, prefill)
+        factors |= dict.fromkeys(PREFILL_EFFICIENCIES, prefill) | dict.fromkeys(PREFILL_COSTS, 1.0 / prefill)
         changed = {name: getattr(self, name) * factor for name, factor in factors.items()}
-        return replace(
-            self, **{name: value if name in LATENCIES else min(value, 1.0) for name, value in changed.items()}
-        )
+        capped = {*DECODE_EFFICIENCIES, *PREFILL_EFFICIENCIES}
+        return replace(self, **{name: min(value, 1.0) if name in capped else value for name, value in changed.items()})
+
+    def cache_efficiency(self, kv_format: str) -> float:
+        """Of HBM bandwidth, reading caches of a number format."""
+        return self.wide_kv_efficiency if is_wide(kv_format) else self.kv_efficiency
 
     def tokens_per_step(self, draft: np.ndarray) -> np.ndarray:
         """Tokens that one step yields with ``draft`` tokens drafted: the accepted run and the step's own token.

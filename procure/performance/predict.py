@@ -21,8 +21,6 @@ from procure.performance.step import Layout, Streams, decode_terms, step_seconds
 from procure.performance.work import Work, work_of
 from procure.sizing import Card
 
-LENGTH_DRAWN = 0.9
-"""Lengths of InferenceX are drawn evenly from 80 to 100% of the nominal ones."""
 _KEYS = ["sku", "card", "weight_precision", "kv_format"]
 
 
@@ -95,8 +93,8 @@ def predict_runs(seen: pd.DataFrame, rules: Physics) -> np.ndarray:
 
 def _group(rows: pd.DataFrame, at: np.ndarray, sku: str, card_name: str, precision: str, kv: str) -> _Group:
     pool, card = catalogue().sku(sku), Card.load(card_name)
-    given = rows["isl"].to_numpy(dtype=float) * LENGTH_DRAWN
-    written = rows["osl"].to_numpy(dtype=float) * LENGTH_DRAWN
+    drawn = rows["length_drawn"].to_numpy(dtype=float)
+    given, written = (rows[name].to_numpy(dtype=float) * drawn for name in ("isl", "osl"))
     context = (given + written / 2)[:, None]
     lengths = np.array([0.0, *premises()["layouts"]["draft_lengths"]])
     gpus = rows["gpus_per_replica"].to_numpy(dtype=float)

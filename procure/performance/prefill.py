@@ -1,13 +1,20 @@
 """Prefill: GPU-seconds of work, and wall seconds on one replica.
 
-    GPU-seconds = new tokens x sum(FLOPs per token / peak) / efficiency
-                + new tokens / chunk x weight bytes / (HBM rate x efficiency)
-                + attention FLOPs(new, prefix) / (attention peak x efficiency)
-                + bytes of the prefix's cache / (HBM rate x efficiency)
+| term | GPU-seconds |
+|---|---|
+| gemm | new tokens x sum(FLOPs per token / peak) / efficiency |
+| weights | new tokens / chunk x weight bytes / (HBM rate x efficiency) |
+| moved | new tokens x layers x passes x activation bytes / HBM rate |
+| exchange | new tokens x bytes sent to the other GPUs of the replica / (scale-up rate x efficiency) |
+| attention | attention FLOPs(new, prefix) / (attention peak x efficiency) |
+| softmax | scores(new, prefix) / exponentials per second x share that no arithmetic hides |
+| index | new tokens x layers that choose by an index x seconds of one |
+| prefix | bytes of the prefix's cache / (HBM rate x efficiency) |
 
-The head runs once per request and is left out. Tokens of several requests are prefilled together in chunks,
-over which one read of the weights is spread. A reused prefix is not computed again, but new
-tokens attend to it and read it once.
+Arithmetic alone cannot say what a long prompt costs: exponentials bind where tensor cores are fast (FP8 on B200 and
+GB200), moves and exchanges do not speed up with them, and a sparse index costs every token the same. The head runs
+once per request and is left out. Tokens of several requests are prefilled together in chunks, over which one read of
+the weights is spread. A reused prefix is not computed again, but new tokens attend to it and read it once.
 """
 
 from __future__ import annotations
@@ -18,7 +25,7 @@ import numpy as np
 
 from procure.performance.layouts import usable_hbm_bytes
 from procure.performance.physics import Physics, physics, premise
-from procure.performance.step import Layout, layer_latency_s
+from procure.performance.step import DISPATCH_BYTES, TENSOR_BYTES, Layout, layer_latency_s, others_reached
 from procure.performance.work import Work, attention_peak_flops, peak_flops, work_of
 
 if TYPE_CHECKING:
@@ -35,7 +42,9 @@ def prefill_at_peak(
     new_tokens: np.ndarray,
     prefix_tokens: np.ndarray,
 ) -> dict[str, np.ndarray]:
-    """GPU-seconds of one request's prefill if the hardware reached its peaks: gemm, weights, attention, prefix.
+    """GPU-seconds of one request's prefill if the hardware reached its peaks, term by term.
+
+    ``moved`` is one pass over the activations of every layer; ``index`` counts tokens x layers, not seconds.
 
     Args:
         pool: hardware that prefills.
@@ -52,21 +61,44 @@ def prefill_at_peak(
     gemm = sum(part.flops_per_token / peak_flops(pool, part.encoding) for part in body)
     body_bytes = sum(part.stored_bytes for part in body)
     hbm = pool.hbm_bytes_per_s_per_gpu
-    flops = np.asarray(card.prefill_attention_flops(new, prefix), dtype=float)
     return {
         "gemm": new * gemm,
         "weights": new * body_bytes / (premise("prefill_chunk_tokens") * hbm),
-        "attention": flops / attention_peak_flops(pool, kv_format),
-        "prefix": np.asarray(card.stored_bytes(prefix, kv_format), dtype=float) / hbm,
+        "moved": new * work.layers * work.hidden * TENSOR_BYTES / hbm,
+        "exchange": new * _exchanged_bytes(pool, work) / pool.scale_up_bytes_per_s_per_gpu,
+        "attention": _floats(card.prefill_attention_flops(new, prefix)) / attention_peak_flops(pool, kv_format),
+        "softmax": _floats(card.prefill_softmax_scores(new, prefix)) / pool.exponentials_per_s_per_gpu,
+        "index": new * card.indexed_layers,
+        "prefix": _floats(card.stored_bytes(prefix, kv_format)) / hbm,
     }
 
 
+def _floats(values: object) -> np.ndarray:
+    return np.asarray(values, dtype=float)
+
+
+def _exchanged_bytes(pool: Sku, work: Work) -> float:
+    """Bytes that one token sends over the links of a prefill replica, all layers.
+
+    MoE layers dispatch it to the other GPUs that hold one of its experts, and combine; dense layers are tensor
+    parallel: two ring all-reduces, in which every GPU of g sends 2 (g - 1) / g activations.
+    """
+    gpus = float(prefill_group_gpus(pool, work))
+    expert = work.moe_layers * DISPATCH_BYTES * float(others_reached(np.array(gpus), work.top_k))
+    dense = (work.layers - work.moe_layers) * 2.0 * 2.0 * (gpus - 1.0) * TENSOR_BYTES
+    return work.hidden * (expert + dense)
+
+
 def prefill_terms(peak: dict[str, np.ndarray], rules: Physics) -> dict[str, np.ndarray]:
-    """GPU-seconds of each term at the efficiencies that were fitted."""
+    """GPU-seconds of each term at what was fitted."""
     return {
         "gemm": peak["gemm"] / rules.prefill_efficiency,
         "weights": peak["weights"] / rules.weight_efficiency,
+        "moved": peak["moved"] * rules.activation_passes,
+        "exchange": peak["exchange"] / rules.prefill_exchange_efficiency,
         "attention": peak["attention"] / rules.prefill_attention_efficiency,
+        "softmax": peak["softmax"] * rules.exposed_exponentials,
+        "index": peak["index"] * rules.index_s,
         "prefix": peak["prefix"] / rules.kv_efficiency,
     }
 

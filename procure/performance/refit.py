@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from procure.catalogue.paths import packaged_path
 from procure.errors import Fault, InputError
 from procure.performance.calibrate import calibrate, frontier_errors, lpx_scale
-from procure.performance.fit import Fit, decode_runs, fit, parts, prefill_rows, split_runs
+from procure.performance.fit import Fit, decode_runs, fit, parts, prefill_rows, prefill_sources, split_runs
+from procure.performance.frontier import Prefills
 from procure.performance.observations import observe, read_points
 from procure.performance.physics import FACTORS, fitted
 from procure.performance.predict import Runs
@@ -40,11 +42,12 @@ def refit(path: str | Path) -> tuple[dict[str, Any], pd.DataFrame]:
         InputError: the file cannot be read, or holds no row that the physics can use.
     """
     seen = observe(read_points(path))
-    split = split_runs(seen[seen["reason"] == ""])
+    shipped = pd.read_csv(packaged_path("data") / "performance" / "split.csv")
+    split = split_runs(seen[seen["reason"] == ""], dict(zip(shipped["run"], shipped["part"], strict=True)))
     seen["part"] = parts(seen, split)
     runs, prefill = decode_runs(seen), prefill_rows(seen)
     learned, kept = runs[runs["part"] == "fit"], runs[runs["part"] == "test"]
-    measured_prefill = prefill[(prefill["part"] == "fit") & ~prefill["software"].str.contains("derived")]
+    measured_prefill = prefill[~prefill["software"].str.contains("derived")]
     if learned.empty:
         expected = "Rows of decode or aggregated runs on hardware of the catalogue, with lengths, speed and throughput."
         raise InputError([Fault(Path(path).name, 0, "", f"{len(seen)} rows, none of use", expected)])
@@ -86,6 +89,8 @@ def refit(path: str | Path) -> tuple[dict[str, Any], pd.DataFrame]:
                     for sku, rows in frontier[bring_up].groupby("sku")
                 },
             },
+            "prefill": prefill_errors(found, measured_prefill),
+            "prefill_left_out": prefill_left_out(learned, measured_prefill),
             "left_out": left_out(runs, measured_prefill),
         },
     }
@@ -134,6 +139,22 @@ def errors(found: Fit, rows: pd.DataFrame) -> dict[str, Any]:
     drafted = rows["speculation"].to_numpy(dtype=bool)
     kinds = {"without_speculation": ~drafted, "with_speculation": drafted}
     return {name: log_errors(logs[mask]) for name, mask in kinds.items() if mask.any()}
+
+
+def prefill_errors(found: Fit, rows: pd.DataFrame) -> dict[str, float | int]:
+    """Errors of prefill rates, with the largest ``factor`` between computed and measured."""
+    logs = np.log(Prefills(rows).rates(found.rules) / rows["tps_per_gpu"].to_numpy(dtype=float))
+    worst = {"factor": round(float(np.exp(np.abs(logs).max())), 3)} if len(rows) else {}
+    return log_errors(logs) | {"mean_log": round(float(np.abs(logs).mean()), 4)} | worst if len(rows) else {"n": 0}
+
+
+def prefill_left_out(runs: pd.DataFrame, prefill: pd.DataFrame) -> dict[str, Any]:
+    """Errors on the prefill rows of each source when the fit never saw that source."""
+    source = prefill_sources(prefill)
+    return {
+        str(name): prefill_errors(fit(runs, prefill[source != name]), prefill[source == name])
+        for name in sorted(source.unique())
+    }
 
 
 def left_out(runs: pd.DataFrame, prefill: pd.DataFrame) -> dict[str, Any]:

@@ -34,8 +34,10 @@ if TYPE_CHECKING:
     from procure.catalogue import Sku
 
 TERMS = ("weights", "gemm", "kv", "attention", "network", "latency")
-_TENSOR_BYTES = 2.0  # an activation crosses in BF16 in an all-reduce
-_DISPATCH_BYTES = 3.0  # FP8 dispatch and BF16 combine of expert parallelism
+TENSOR_BYTES = 2.0
+"""Bytes of an activation element in HBM and in an all-reduce: BF16."""
+DISPATCH_BYTES = 3.0
+"""Bytes of an activation element in expert parallelism: FP8 dispatch and BF16 combine."""
 
 
 @dataclass(frozen=True)
@@ -101,14 +103,14 @@ def decode_terms(
     """Seconds of each term of a step with ``batch`` streams per replica: one array for each name in :data:`TERMS`."""
     gpus, draft = layout.gpus, streams.draft
     tokens = batch * (1.0 + draft)
-    hbm = pool.hbm_bytes_per_s_per_gpu
+    hbm, reading = pool.hbm_bytes_per_s_per_gpu, physics.cache_efficiency(streams.kv_format)
     extra_layers = 1.0 + draft / work.layers
     gemm = sum(part.flops_per_token / peak_flops(pool, part.encoding) for part in (work.experts, *work.dense))
     attention = gpus * attention_peak_flops(pool, streams.kv_format) * physics.attention_efficiency
     return {
         "weights": weight_seconds(pool, physics, work, layout, draft, batch),
         "gemm": tokens * (gemm * extra_layers / gpus / physics.gemm_efficiency),
-        "kv": streams.loaded_bytes * batch / (cache_shares(work, layout) * hbm * physics.kv_efficiency),
+        "kv": streams.loaded_bytes * batch / (cache_shares(work, layout) * hbm * reading),
         "attention": streams.attention_flops * tokens / attention,
         "network": network_seconds(pool, physics, work, layout, tokens) * extra_layers,
         "latency": (work.layers + draft) * layer_latency_s(pool, physics, work, layout) + 0.0 * tokens,
@@ -152,23 +154,23 @@ def network_sides(
     servers = np.maximum(gpus / domain, 1.0)
     inside = np.minimum(gpus, domain)
     activations = tokens * work.hidden
-    reduced = 2.0 * 2.0 * work.layers * activations * _TENSOR_BYTES
-    sent = work.moe_layers * activations / gpus * _DISPATCH_BYTES
+    reduced = 2.0 * 2.0 * work.layers * activations * TENSOR_BYTES
+    sent = work.moe_layers * activations / gpus * DISPATCH_BYTES
     up = np.where(
         layout.data_parallel,
-        sent * _others_reached(gpus, work.top_k) / physics.exchange_efficiency,
+        sent * others_reached(gpus, work.top_k) / physics.exchange_efficiency,
         reduced * (inside - 1.0) / inside / physics.reduce_efficiency,
     )
     out = np.where(
         layout.data_parallel,
-        sent * _others_reached(servers, work.top_k),
+        sent * others_reached(servers, work.top_k),
         reduced * (servers - 1.0) / servers / inside,
     )
     scale_out = pool.scale_out_bytes_per_s_per_gpu * physics.scale_out_efficiency
     return up / pool.scale_up_bytes_per_s_per_gpu, np.where(servers > 1.0, out / scale_out, 0.0)
 
 
-def _others_reached(places: np.ndarray, picks: int) -> np.ndarray:
+def others_reached(places: np.ndarray, picks: int) -> np.ndarray:
     """Expected number of other places that ``picks`` even choices among ``places`` reach."""
     return (places - 1.0) * (1.0 - (1.0 - 1.0 / places) ** picks)
 

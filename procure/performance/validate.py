@@ -11,7 +11,7 @@ import pandas as pd
 
 from procure.catalogue.paths import packaged_path
 from procure.performance.fit import parts
-from procure.performance.frontier import Curve, predict_prefill, predicted_maximum, sweep_maximum
+from procure.performance.frontier import Curve, Prefills, predicted_maximum, sweep_maximum
 from procure.performance.observations import observe, read_points
 from procure.performance.physics import Physics, fitted, physics_of_month, reference_physics, software
 from procure.performance.predict import months_after, predict_runs
@@ -19,7 +19,7 @@ from procure.performance.refit import log_errors
 from procure.performance.step import Layout
 
 SPEED_BANDS = (0.0, 25.0, 50.0, 100.0, 200.0, np.inf)
-CURVE_KEYS = ["sku", "card", "weight_precision", "kv_format", "isl", "osl", "speculation"]
+CURVE_KEYS = ["sku", "card", "weight_precision", "kv_format", "isl", "osl", "speculation", "length_drawn"]
 LEAST_POINTS = 3
 """Points that a curve needs before its maximum is compared."""
 UNREACHED = 0.01
@@ -49,7 +49,7 @@ def validate(path: str | Path) -> dict[str, Any]:
     if runs.any():
         seen.loc[runs, "predicted"] = predict_runs(seen[runs], reference_physics())
     if prefill.any():
-        seen.loc[prefill, "predicted"] = predict_prefill(seen[prefill], reference_physics())
+        seen.loc[prefill, "predicted"] = Prefills(seen[prefill]).rates(reference_physics())
     if frontier.any():
         seen.loc[frontier, "predicted"] = _maximum(seen[frontier])
     seen["measured"] = np.where(runs, seen["tps_user"], seen["tps_per_gpu"])

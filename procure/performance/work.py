@@ -146,5 +146,9 @@ def attention_peak_flops(pool: Sku, kv_format: str) -> float:
     The FP8 peak needs a cache of 8 bits or fewer and a GPU with FP4 units (Blackwell and later); Hopper's kernels
     widen the cache to BF16 first.
     """
-    wide = kv_format.split("+")[0] in _WIDE_CACHES
-    return pool.bf16_flops_per_gpu if wide or not pool.fp4_flops_per_gpu else pool.fp8_flops_per_gpu
+    return pool.bf16_flops_per_gpu if is_wide(kv_format) or not pool.fp4_flops_per_gpu else pool.fp8_flops_per_gpu
+
+
+def is_wide(kv_format: str) -> bool:
+    """Whether a cache's keys and values have 16 bits."""
+    return kv_format.split("+")[0] in _WIDE_CACHES

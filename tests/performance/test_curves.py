@@ -173,7 +173,7 @@ def test_a_curve_whose_throughput_rises_or_repeats_a_speed_is_refused(tmp_path):
 
 
 def test_a_users_point_that_leaves_no_time_for_decode_is_refused_and_never_passed_over(tmp_path):
-    """4,000 prompt tokens x 44 GFLOP at 29% of H200's 1,979 TFLOP/s: over 0.3 ms of prefill per output token."""
+    """4,000 prompt tokens x 44 GFLOP at 47% of H200's 1,979 TFLOP/s: over 0.3 ms of prefill per output token."""
     curves = Curves.read(own_table(tmp_path, all_gpus=1, tokens_per_s_per_gpu=5_000))
     with pytest.raises(InputError, match=r"own\.csv, row 2.*all_gpus 0"):
         points("hgx-h200", 0.9 * 4_500, 40.0, precision="fp8", card="qwen3-235b-a22b", curves=curves)

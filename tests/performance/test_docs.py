@@ -29,3 +29,13 @@ def test_counts_of_runs_and_the_scale_are_stated():
     source = fitted()["source"]
     assert f"{source['fit_rows']} distinct runs of the fit part, {source['test_rows']} of the test part" in PAGE
     assert f"({fitted()['lpx']['scale']:.2f})" in PAGE
+
+
+@pytest.mark.parametrize(
+    "name", ["LMSYS chunked pipeline", "vLLM FP8 cache post", "LMSYS GB300 long context", "vLLM GLM-5.2"]
+)
+def test_what_prefill_errs_by_on_a_source_it_never_saw_is_stated_and_within_the_aims(name):
+    found = fitted()["errors"]["prefill_left_out"][name]
+    assert f"| {found['n']} | {found['mean_log']:.2f} | {found['factor']:.2f} × |" in PAGE
+    assert found["mean_log"] <= 0.20
+    assert found["factor"] <= 1.6

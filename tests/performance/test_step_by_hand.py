@@ -18,6 +18,7 @@ ROUND = Physics(
     weight_efficiency=0.8,
     widening_efficiency=1.0,
     kv_efficiency=0.5,
+    wide_kv_efficiency=0.8,
     gemm_efficiency=0.25,
     attention_efficiency=0.5,
     reduce_efficiency=0.1,
@@ -25,6 +26,10 @@ ROUND = Physics(
     scale_out_efficiency=0.5,
     prefill_efficiency=0.25,
     prefill_attention_efficiency=0.4,
+    exposed_exponentials=0.5,
+    activation_passes=10.0,
+    prefill_exchange_efficiency=0.5,
+    index_s=1e-6,
     layer_latency_s=40e-6,
     latent_latency_s=30e-6,
     tensor_latency_s=5e-6,
@@ -109,6 +114,42 @@ def test_an_agentic_prefill_of_deepseek_v32_worked_by_hand():
     index = 61 * 2 * 64 * 128 * 5_000 * 97_500  # every new token scores every token before it
     assert found["attention"] > index / 5e15 / 0.4
     assert found["attention"] < 4 * index / 5e15 / 0.4
+    assert found["softmax"] == pytest.approx(61 * 128 * 2_048 * 5_000 / 8.8e12 * 0.5, rel=1e-9)  # of the chosen tokens
+    assert found["index"] == pytest.approx(5_000 * 61 * 1e-6, rel=1e-9)
+    assert found["moved"] == pytest.approx(5_000 * 61 * 7_168 * 2 * 10 / 8e12, rel=1e-9)
+    # 690 GB of FP8 weights in 253 GB: 4 GPUs hold them, 8 prefill; a token of 8 experts reaches 7 (1 - (7/8)^8) others.
+    reached = 7 * (1 - (7 / 8) ** 8)
+    sent = 7_168 * (58 * 3 * reached + 3 * 2 * 2 * 7 * 2)
+    assert found["exchange"] == pytest.approx(5_000 * sent / 900e9 / 0.5, rel=1e-9)
+
+
+def at_peak(sku, name, tokens, kv, **changes):
+    hardware = replace(pool(sku), **changes)
+    given = {"new_tokens": np.array([float(tokens)]), "prefix_tokens": np.zeros(1)}
+    return prefill_at_peak(hardware, Card.load(name), weight_precision="bf16", kv_format=kv, **given)
+
+
+def test_exponentials_are_what_an_eight_bit_cache_cannot_halve():
+    """Llama-3.1-8B, 32 layers of 32 heads of 128: a score costs 512 FLOP and one exponential whatever the format."""
+    wide, narrow = (at_peak("hgx-b200", "llama-3.1-8b", 100_000, kv) for kv in ("bf16", "fp8"))
+    pairs = 32 * 32 * 100_000 * 100_001 / 2
+    assert wide["attention"][0] == pytest.approx(pairs * 512 / 2.25e15, rel=1e-9)
+    assert narrow["attention"][0] == pytest.approx(wide["attention"][0] / 2, rel=1e-9)
+    assert narrow["softmax"][0] == wide["softmax"][0] == pytest.approx(pairs / 4.4e12, rel=1e-9)
+
+
+def test_arithmetic_that_grows_faster_than_bytes_is_used_less():
+    """Four times the FLOP/s alone: moves and exponentials stay, so the prefill is not four times as fast."""
+    rules, slow = ROUND, at_peak("hgx-h200", "llama-3.1-8b", 30_000, "bf16")
+    fast = at_peak("hgx-h200", "llama-3.1-8b", 30_000, "bf16", bf16_flops_per_gpu=4 * 989e12)
+    seconds = [float(sum(prefill_terms(peak, rules).values())[0]) for peak in (slow, fast)]
+    assert seconds[1] < seconds[0] < 4 * seconds[1]
+
+
+def test_recurrent_layers_take_no_exponentials():
+    assert at_peak("hgx-h200", "nemotron-h-56b", 30_000, "bf16")["softmax"][0] < (
+        at_peak("hgx-h200", "llama-3.1-70b", 30_000, "bf16")["softmax"][0] / 5
+    )
 
 
 def test_one_token_reads_exactly_its_own_experts():
