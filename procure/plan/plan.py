@@ -21,6 +21,20 @@ RESULT = "plan.json"
 """The listing of a result folder."""
 
 
+SERVED = 2e-5
+"""A workload of which no more than this share of its own demand is unserved counts as served.
+
+The program, its decomposition, the status of a plan and its verification all use this one share. It is far below what
+a forecast knows and far above what rounding leaves, so that demand which fills a fleet to the last digit needs no
+further rack.
+"""
+
+
+def is_short(share: float) -> bool:
+    """Whether a share unserved is more than counts as served."""
+    return share > 1.1 * SERVED  # the stage that holds a shortfall may leave a little more
+
+
 class Status(StrEnum):
     """How a run ended; each has one exit code."""
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from procure.demand.tasks import task_s
 from procure.plan.money import costs_table
+from procure.plan.plan import is_short
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -17,8 +18,6 @@ if TYPE_CHECKING:
     from procure.plan.plan import Plan
 
 RELATIVE, ABSOLUTE = 1e-5, 1e-6
-SERVED = 1e-4
-"""A workload of which less than this share is unserved counts as served."""
 
 
 def differ(a: float, b: float, relative: float = RELATIVE) -> bool:
@@ -168,7 +167,7 @@ def summary(plan: Plan, instance: Instance) -> Iterable[str]:
     stated = plan.summary
     planned = instance["quarters"].loc[instance["quarters"]["planned"] == 1, "quarter"]
     rows = plan.tables["sla"][plan.tables["sla"]["quarter"].isin(set(planned))]
-    short = {(r.quarter, r.workload): r.short_share for r in rows.itertuples() if r.short_share > SERVED}
+    short = {(r.quarter, r.workload): r.short_share for r in rows.itertuples() if is_short(r.short_share)}
     told = {(w["quarter"], w["workload"]): w["share"] for w in stated["shortfall"]["workloads"]}
     if set(short) != set(told) or any(differ(short[key], told[key]) for key in short):
         yield "plan.json and the SLA table name different shortfalls"

@@ -13,16 +13,19 @@ from procure.program.linear import Terms
 def demand_met(m: Any, index: Index) -> None:
     """Each length bucket is served to the same share of its rate.
 
-        Σ_{p,s} serve[p,s] + short[t,w] = 1        for every t, w, b with a rate
+        Σ_{p,s} serve[p,s] + short[t,w] + tolerated[t,w] = 1        for every t, w, b with a rate
 
     Shares of the bucket's rate. One short share covers all buckets of a workload: else the longest would be dropped
-    first.
+    first. What is ``tolerated`` (planned quarters only) counts as served: see :data:`procure.plan.plan.SERVED`. It may
+    be used only where everything is to be served; where something must go short, all of it is counted.
     """
 
     def rule(m: Any, t: int, workload: str, bucket: str) -> Any:
         row = Terms()
         row.extend(1.0, (m.serve[p.point, site] for p, site in index.serve_by_bucket.get((t, workload, bucket), [])))
         row.add(1.0, m.short[t, workload])
+        if (t, workload) in m.tolerated:
+            row.add(1.0, m.tolerated[t, workload])
         return row.equal(1.0)
 
     m.demand_met = pyo.Constraint(index.buckets, rule=rule)

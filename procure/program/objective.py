@@ -2,26 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import pyomo.environ as pyo
 
 from procure.program.budget import order_payments
-from procure.program.index import USD_PER_UNIT, Index, lookup
+from procure.program.index import USD_PER_UNIT, Index, Option, Point, lookup
 from procure.program.linear import Terms
 
 SECONDS_PER_QUARTER = 8_760 / 4 * 3_600
+DETERRENT = 100.0
+"""What is tolerated costs this many times the dearest power of its workload: freeing a rack for others saves less."""
+LEAST_DETERRENT_USD = 1_000.0
+"""The same where power is free, USD for the whole workload; of which at most the tolerated share is ever counted."""
 
 
 def least_cost(m: Any, index: Index) -> None:
     """Least net present cost.
 
         Σ payments + support + power (idle and load) + space + expansions + firm payments − sales − residual values
-        + price of look-ahead shortfall
+        + price of look-ahead shortfall + a price on what is tolerated
 
     M USD, each payment discounted from the start of its quarter, residual values from the end of the horizon. What
     exists and is on order enters as a constant: the variable ``always``, fixed at 1, so that any reader of the MPS file
-    counts it.
+    counts it. The price on what is tolerated is no money: it keeps a share that could be served from being left out
+    to save its power, and is taken out of what a plan says it costs.
     """
     terms = Terms()
     m.always = pyo.Var(bounds=(1.0, 1.0))
@@ -31,6 +37,7 @@ def least_cost(m: Any, index: Index) -> None:
     _upkeep(m, index, terms)
     _load(m, index, terms)
     _shortfall(m, index, terms)
+    _tolerated(m, index, terms)
     m.cost = pyo.Objective(expr=terms.expression, sense=pyo.minimize)
 
 
@@ -88,15 +95,28 @@ def _upkeep(m: Any, index: Index, terms: Terms) -> None:
 
 def _load(m: Any, index: Index, terms: Terms) -> None:
     """Power above idle, at the mean rate."""
+    for p, site, usd in _serve_costs(index):
+        terms.add(usd / USD_PER_UNIT, m.serve[p.point, site])
+    for o, site, usd in _prefill_costs(index):
+        terms.add(usd / USD_PER_UNIT, m.prefill[o.option, site])
+
+
+def _serve_costs(index: Index) -> Iterator[tuple[Point, str, float]]:
+    """Present USD of the power of decoding the whole bucket at a point."""
     load = lookup(index.instance["upkeep"], ["site", "sku"], "load_usd_per_quarter")
     for p, site in index.serve:
         usd = p.rack_s * load[site, p.sku]
         if p.lpx_rack_s:
             usd += p.lpx_rack_s * load[site, index.lpx]
-        terms.add(usd * p.rate * p.mean_per_peak * index.discount[p.t] / USD_PER_UNIT, m.serve[p.point, site])
+        yield p, site, usd * p.rate * p.mean_per_peak * index.discount[p.t]
+
+
+def _prefill_costs(index: Index) -> Iterator[tuple[Option, str, float]]:
+    """Present USD of the power of prefilling the whole bucket in one way."""
+    load = lookup(index.instance["upkeep"], ["site", "sku"], "load_usd_per_quarter")
     for o, site in index.prefill:
         usd = o.rack_s * load[site, o.sku]
-        terms.add(usd * o.rate * o.mean_per_peak * index.discount[o.t] / USD_PER_UNIT, m.prefill[o.option, site])
+        yield o, site, usd * o.rate * o.mean_per_peak * index.discount[o.t]
 
 
 def _shortfall(m: Any, index: Index, terms: Terms) -> None:
@@ -109,3 +129,20 @@ def _shortfall(m: Any, index: Index, terms: Terms) -> None:
     price = lookup(index.instance["short_prices"], ["t", "workload"], "usd_per_request")
     for (t, w), requests in unserved.items():
         terms.add(price[t, w] * requests * index.discount[t] / USD_PER_UNIT, m.short[t, w])
+
+
+def _tolerated(m: Any, index: Index, terms: Terms) -> None:
+    """More than leaving a workload out could save at a given fleet, so that it is served wherever it can be."""
+    dearest: dict[tuple[int, str, str], float] = {}
+    for costs in (_serve_costs(index), _prefill_costs(index)):
+        most: dict[tuple[int, str, str], float] = {}
+        for row, _, usd in costs:
+            key = (row.t, row.workload, row.bucket)
+            most[key] = max(most.get(key, 0.0), usd)
+        for key, usd in most.items():
+            dearest[key] = dearest.get(key, 0.0) + usd
+    saved: dict[tuple[int, str], float] = {}
+    for (t, w, _), usd in dearest.items():
+        saved[t, w] = saved.get((t, w), 0.0) + usd
+    for key in m.tolerated:
+        terms.add((DETERRENT * saved.get(key, 0.0) + LEAST_DETERRENT_USD) / USD_PER_UNIT, m.tolerated[key])

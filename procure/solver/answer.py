@@ -220,8 +220,8 @@ def _sla(m: Any, index: Index, value: Values, names: dict[int, str], prefill: pd
         entry[2] += row.requests_per_s * option.ttft_s
     rows = []
     for t, w in index.loads:
-        short = value(m.short[t, w])
-        short = min(short, 1.0) if short > 1e-7 else 0.0
+        short = value(m.short[t, w]) + (value(m.tolerated[t, w]) if (t, w) in m.tolerated else 0.0)
+        short = min(short, 1.0) if short > TINY else 0.0
         served, in_time, first = seen[t, w]
         target = index.workload[w]
         task = index.task[t, w]

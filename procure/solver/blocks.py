@@ -10,7 +10,11 @@ from scipy import sparse
 from scipy.sparse import csgraph
 
 from procure.solver.compile import Compiled
-from procure.solver.highs import INFINITY, Options, load, new_solver, run, set_option
+from procure.solver.highs import INFINITY, Answer, Options, OutOfTime, be_exact, load, new_solver, run, set_option
+
+NEGLIGIBLE = 1e-8
+"""A breach of a feasibility cut that counts as none, in units of the column that mends it most: ten times what the
+master may leave, so that no fleet is proposed twice for the sake of rounding."""
 
 
 @dataclass(frozen=True)
@@ -26,10 +30,20 @@ class Cut:
         """Left-hand side at a point."""
         return self.constant + float(self.slope @ x)
 
+    @property
+    def scale(self) -> float:
+        """Largest coefficient, that of θ included."""
+        largest = float(np.abs(self.slope).max(initial=0.0 if self.feasibility else 1.0))
+        return largest if largest > 0.0 else 1.0
+
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a block says at a fleet: ``cost`` and ``values`` where it can be served, else the ``excess`` shortfall."""
+    """What a block says at a fleet: ``cost`` and ``values`` where it can be served, else the ``excess``.
+
+    ``excess`` is the shortfall beyond what the master allows, in basis points: infinite where no shortfall mends what
+    the fleet breaks.
+    """
 
     cut: Cut
     cost: float | None
@@ -56,14 +70,6 @@ def _least(cost: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> float:
     return float(np.minimum(cost[used] * lower[used], cost[used] * upper[used]).sum())
 
 
-class InfeasibleBlock(Exception):
-    """A service that no shortfall can mend: the fleet breaks a rule on its own."""
-
-    def __init__(self, rows: np.ndarray) -> None:
-        super().__init__("a quarter has no service at this fleet whatever the shortfall")
-        self.rows = rows
-
-
 class Block:
     """One independent part, kept ready in the solver for many fleets."""
 
@@ -81,54 +87,114 @@ class Block:
         """Positions among the master columns that give this block its shortfall."""
         self._matrix = sparse.csr_matrix(sparse.hstack([own, sparse.csr_matrix(elastic)]))
         self._bounds = compiled.row_lower[rows], compiled.row_upper[rows]
-        lower = np.append(compiled.col_lower[columns], 0.0)
-        self._cheapest = self._solver(
-            np.append(cost[columns], 0.0), lower, np.append(compiled.col_upper[columns], 0.0), options
-        )
-        self._least_short = self._solver(
-            np.append(np.zeros(len(columns)), 1.0), lower, np.append(compiled.col_upper[columns], INFINITY), options
-        )
-        self._all = np.arange(len(rows), dtype=np.int32)
+        self._lower = np.append(compiled.col_lower[columns], 0.0)
+        self._upper = np.append(compiled.col_upper[columns], 0.0)
+        self._tolerated = np.flatnonzero(compiled.tolerated[columns]).astype(np.int32)
+        self._most_tolerated = self._upper[self._tolerated]
+        self._options = options
+        nothing = np.zeros(len(columns))
+        self._cheapest = self._solver(np.append(cost[columns], 0.0), self._upper)
+        self._least_short = self._solver(np.append(nothing, 1.0), np.append(self._upper[:-1], INFINITY))
+        self._least_broken: Any = None
         self.floor = _least(cost[columns], compiled.col_lower[columns], compiled.col_upper[columns])
         """A value that the cost of this block is never below, from the bounds of its columns alone; may be −inf."""
 
-    def _solver(self, cost: np.ndarray, lower: np.ndarray, upper: np.ndarray, options: Options) -> Any:
-        solver = new_solver(options)
+    def _solver(self, cost: np.ndarray, upper: np.ndarray) -> Any:
+        solver = new_solver(self._options)
+        be_exact(solver)
         set_option(solver, "solver", "simplex")
-        load(solver, self._matrix, cost, self._bounds, (lower, upper))
+        load(solver, self._matrix, cost, self._bounds, (self._lower, upper))
         return solver
 
-    def _run(self, solver: Any, x: np.ndarray) -> Any:
+    def tolerate(self, allowed: bool) -> None:
+        """Let what counts as served be left unserved, or not."""
+        self._upper[self._tolerated] = self._most_tolerated if allowed else 0.0
+        low, most = self._lower[self._tolerated], self._upper[self._tolerated]
+        for solver in (self._cheapest, self._least_short, self._least_broken):
+            if solver is not None:
+                solver.changeColsBounds(len(self._tolerated), self._tolerated, low, most)
+
+    def _run(self, solver: Any, x: np.ndarray) -> Answer:
         taken = self._master_part @ x
         lower, upper = self._bounds
-        solver.changeRowsBounds(len(self._all), self._all, lower - taken, upper - taken)
-        answer = run(solver)
-        if answer.status == "optimal":
-            return answer
-        # A warm start from another fleet can leave the simplex stuck on tolerances, and presolve can take a fleet of
-        # 1e-11 units for a contradiction: once more from nothing and without it.
-        solver.clearSolver()
-        set_option(solver, "presolve", "off")
-        answer = run(solver)
-        set_option(solver, "presolve", "choose")
+        index = np.arange(len(lower), dtype=np.int32)
+        solver.changeRowsBounds(len(index), index, lower - taken, upper - taken)
+        answer = run(solver, self._options.left())
+        if answer.status not in ("optimal", "infeasible") and self._options.left() > 0:
+            # A warm start from another fleet can leave the simplex stuck on tolerances: once more from nothing.
+            solver.clearSolver()
+            set_option(solver, "presolve", "off")
+            answer = run(solver, self._options.left())
+            set_option(solver, "presolve", "choose")
+        if self._options.left() <= 0:
+            raise OutOfTime
         return answer
-
-    def shortfall(self, x: np.ndarray) -> Outcome:
-        """The least excess shortfall at a fleet and the feasibility cut it gives."""
-        answer = self._run(self._least_short, x)
-        if answer.status != "optimal":
-            raise InfeasibleBlock(self.rows)
-        cut = self._cut(answer, x, feasibility=True)
-        return Outcome(cut, None, answer.values[:-1], float(answer.objective))
 
     def serve(self, x: np.ndarray) -> Outcome:
         """The cheapest service at a fleet, or the least excess shortfall where it cannot be served."""
         answer = self._run(self._cheapest, x)
-        if answer.status != "optimal":
-            return self.shortfall(x)
-        return Outcome(self._cut(answer, x, feasibility=False), float(answer.objective), answer.values[:-1], 0.0)
+        if answer.status == "optimal":
+            return self._served(answer, x)
+        short = self.shortfall(x)
+        if short.excess > NEGLIGIBLE * short.cut.scale:
+            return short
+        return self._with(short, x)
 
-    def _cut(self, answer: Any, x: np.ndarray, feasibility: bool) -> Cut:
+    def _with(self, short: Outcome, x: np.ndarray) -> Outcome:
+        """The cheapest service with an excess that is rounding, since even presolve takes 1e-11 for a contradiction."""
+        last = len(self.columns)
+        self._cheapest.changeColBounds(last, 0.0, short.excess + NEGLIGIBLE * short.cut.scale)
+        answer = self._run(self._cheapest, x)
+        self._cheapest.changeColBounds(last, 0.0, 0.0)
+        if answer.status != "optimal":
+            return short
+        return self._served(answer, x)
+
+    def shortfall(self, x: np.ndarray) -> Outcome:
+        """The least excess shortfall at a fleet, or the least breach of all rows where no shortfall mends it."""
+        answer = self._run(self._least_short, x)
+        if answer.status != "optimal":
+            return self.breach(x)
+        assert answer.values is not None
+        assert answer.objective is not None
+        return Outcome(self._cut(answer, x, feasibility=True), None, answer.values[:-1], answer.objective)
+
+    def breach(self, x: np.ndarray) -> Outcome:
+        """The least breach of all rows together, each relative to its largest coefficient, and its feasibility cut."""
+        if self._least_broken is None:
+            self._least_broken = self._breakable()
+        answer = self._run(self._least_broken, x)
+        if answer.status != "optimal":
+            raise RuntimeError(f"a quarter's rows could not be loosened: HiGHS says {answer.status}")
+        return Outcome(self._cut(answer, x, feasibility=True), None, None, float("inf"))
+
+    def _breakable(self) -> Any:
+        """The block with every row elastic on both sides."""
+        rows = self._matrix.shape[0]
+        whole_rows = sparse.hstack([self._matrix[:, :-1], self._master_part])
+        slack = sparse.diags(np.maximum(np.abs(whole_rows).max(axis=1).toarray().ravel(), 1e-9))
+        solver = new_solver(self._options)
+        be_exact(solver)
+        set_option(solver, "solver", "simplex")
+        count = len(self.columns)
+        load(
+            solver,
+            sparse.csr_matrix(sparse.hstack([self._matrix[:, :-1], slack, -slack])),
+            np.append(np.zeros(count), np.ones(2 * rows)),
+            self._bounds,
+            (
+                np.append(self._lower[:-1], np.zeros(2 * rows)),
+                np.append(self._upper[:-1], np.full(2 * rows, INFINITY)),
+            ),
+        )
+        return solver
+
+    def _served(self, answer: Answer, x: np.ndarray) -> Outcome:
+        assert answer.values is not None
+        return Outcome(self._cut(answer, x, feasibility=False), answer.objective, answer.values[:-1], 0.0)
+
+    def _cut(self, answer: Answer, x: np.ndarray, feasibility: bool) -> Cut:
+        assert answer.objective is not None
         slope = -(self._master_part.T @ answer.row_dual)
         slope[np.abs(slope) < 1e-11] = 0.0
-        return Cut(self.number, float(answer.objective) - float(slope @ x), slope, feasibility)
+        return Cut(self.number, answer.objective - float(slope @ x), slope, feasibility)

@@ -9,7 +9,12 @@ import numpy as np
 from pyomo.repn.plugins.standard_form import LinearStandardFormCompiler
 from scipy import sparse
 
+from procure.plan.plan import SERVED
 from procure.program import Program
+
+MOST_SHORT_TOLERANCE = 1e-2
+LEAST_SHORT_TOLERANCE = 1e-4
+"""Basis points of the weighted planned demand; less is beyond what a search in whole numbers can prove."""
 
 
 @dataclass(frozen=True)
@@ -18,8 +23,8 @@ class Compiled:
 
     ``cost`` (M USD) and ``shortfall`` (basis points of weighted planned demand) are the two objectives. ``counting``
     marks integer columns that only add up others; ``linking`` marks continuous columns that, with the integer ones, tie
-    the quarters together; ``elastic`` marks the rows that
-    measure shortfall, the only ones a service of a quarter may break for a price.
+    the quarters together; ``tolerated`` marks the columns of what may go unserved and count as served; ``elastic``
+    marks the rows that measure shortfall, which more of the master's ``quarter_short`` mends.
     """
 
     matrix: sparse.csr_matrix
@@ -30,6 +35,7 @@ class Compiled:
     integer: np.ndarray
     counting: np.ndarray
     linking: np.ndarray
+    tolerated: np.ndarray
     elastic: np.ndarray
     cost: np.ndarray
     shortfall: np.ndarray
@@ -43,6 +49,17 @@ class Compiled:
     def master(self) -> np.ndarray:
         """Columns given which the rest falls apart into independent blocks."""
         return self.integer | self.linking
+
+    @property
+    def short_tolerance(self) -> float:
+        """Basis points within which two shortfalls are the same.
+
+        A hundredth at most, and no more than what counts as served of the smallest workload: else all of a small one
+        could be dropped for nothing as soon as anything is short.
+        """
+        weights = self.matrix[np.flatnonzero(self.elastic)].data
+        smallest = weights[weights > 0].min(initial=np.inf)
+        return float(min(MOST_SHORT_TOLERANCE, max(SERVED * smallest, LEAST_SHORT_TOLERANCE)))
 
     def column(self, variable: Any) -> int:
         """Position of a Pyomo variable, or -1 where no row or objective mentions it."""
@@ -67,6 +84,7 @@ def compile_program(program: Program) -> Compiled:
     sense = np.array([row.bound_type for row in form.rows], dtype=int)
     counting = {id(v) for var in model.counting for v in var.values()}
     linking = {id(v) for var in model.linking for v in var.values()}
+    tolerated = {id(v) for v in model.tolerated.values()}
     lower = np.array([-np.inf if v.lb is None else v.lb for v in form.columns], dtype=float)
     upper = np.array([np.inf if v.ub is None else v.ub for v in form.columns], dtype=float)
     return Compiled(
@@ -78,6 +96,7 @@ def compile_program(program: Program) -> Compiled:
         integer=np.array([v.is_integer() or v.is_binary() for v in form.columns], dtype=bool),
         counting=np.array([id(v) in counting for v in form.columns], dtype=bool),
         linking=np.array([id(v) in linking for v in form.columns], dtype=bool),
+        tolerated=np.array([id(v) in tolerated for v in form.columns], dtype=bool),
         elastic=np.array(
             [row.constraint.parent_component() is model.shortfall_of_quarter for row in form.rows], dtype=bool
         ),
@@ -95,10 +114,31 @@ def _key(constraint: Any) -> tuple[str, tuple[Any, ...]]:
     return constraint.parent_component().local_name, index if isinstance(index, tuple) else (index,)
 
 
-def limited(compiled: Compiled, most_short: float | None) -> tuple[sparse.csr_matrix, np.ndarray, np.ndarray]:
-    """Matrix and row bounds with the total shortfall held to a most, as one more row."""
+@dataclass(frozen=True)
+class Limited:
+    """A program with its total shortfall held: one more row, and bounds on its columns as the stage has them."""
+
+    matrix: sparse.csr_matrix
+    row_lower: np.ndarray
+    row_upper: np.ndarray
+    col_upper: np.ndarray
+
+
+def tolerates(most_short: float | None) -> bool:
+    """Whether a stage may leave unserved what counts as served: where all is to be served, and only there.
+
+    Where something must go short, every share of it is counted, so that the least shortfall is what it says.
+    """
+    return most_short == 0.0
+
+
+def limited(compiled: Compiled, most_short: float | None) -> Limited:
+    """The program of a stage that holds the total shortfall to a most, or does not hold it."""
+    upper = compiled.col_upper.copy()
+    if not tolerates(most_short):
+        upper[compiled.tolerated] = 0.0
     if most_short is None:
-        return compiled.matrix, compiled.row_lower, compiled.row_upper
+        return Limited(compiled.matrix, compiled.row_lower, compiled.row_upper, upper)
     total = sparse.csr_matrix((compiled.shortfall != 0).astype(float))
     matrix = sparse.csr_matrix(sparse.vstack([compiled.matrix, total]))
-    return matrix, np.append(compiled.row_lower, -np.inf), np.append(compiled.row_upper, most_short)
+    return Limited(matrix, np.append(compiled.row_lower, -np.inf), np.append(compiled.row_upper, most_short), upper)

@@ -11,23 +11,24 @@ from __future__ import annotations
 
 import time
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from procure.solver.blocks import Block, Cut, Outcome, find_blocks
-from procure.solver.compile import Compiled, limited
-from procure.solver.highs import INFINITY, Options, load, new_solver, relative_gap, run, set_option
-from procure.solver.master import NO_EXCESS, Master
+from procure.program.demand import BASIS_POINTS
+from procure.solver.blocks import NEGLIGIBLE, Block, Cut, Outcome, find_blocks
+from procure.solver.compile import Compiled, limited, tolerates
+from procure.solver.highs import INFINITY, Options, OutOfTime, load, new_solver, relative_gap, run, set_option
+from procure.solver.master import Master, Proposal
 
-SHORT_TOLERANCE = 1e-2
-"""Basis points of the weighted planned demand within which two shortfalls are the same."""
 ROUGH_GAP = 0.03
 """Relative gap of the first masters in integers."""
 FIRST_WEIGHT = 0.5
 """How far from the point inside towards the master's point the relaxation looks for cuts."""
 PATIENCE = 6
 """Masters of the relaxation that may pass without the bound moving much."""
+CLEARLY = 1e-6
+"""Units of the column that mends it most by which a cut is moved that keeps being broken by rounding."""
 SECONDS_BETWEEN_REPORTS = 1.0
 """How often the progress of one search is told."""
 ROUGH_SECONDS = 10.0
@@ -60,21 +61,41 @@ class Decomposition:
             taken[rows] = True
         self.rows = np.flatnonzero(~taken)
         self.cuts: list[Cut] = []
+        self._strict = False
         self._workers = ThreadPoolExecutor(2)
-        in_blocks = np.abs(compiled.matrix[np.flatnonzero(taken)][:, self.columns]).sum(axis=0)
-        self.capacity = np.flatnonzero((np.asarray(in_blocks).ravel() > 0) & compiled.integer[self.columns])
-        """Integer master columns that the quarters see: more of any of them never serves less."""
+        helps, hurts = _effects(compiled, np.flatnonzero(taken), self.columns)
+        whole = compiled.integer[self.columns]
+        self.helping, self.hurting = (np.flatnonzero(whole & a & ~b) for a, b in ((helps, hurts), (hurts, helps)))
+        """Integer master columns of which more only loosens the rows of the quarters, and of which more only tightens
+        them; columns that do both are in neither."""
         shorts = compiled.shortfall[self.columns] != 0.0
         self.shorts = np.flatnonzero(shorts)
 
     def solve(self, objective: str, most_short: float | None) -> Solution:
         """Least ``cost`` or least ``shortfall``, with a total shortfall of at most ``most_short`` where given."""
+        for block in self.blocks:
+            block.tolerate(tolerates(most_short))
+        if self._strict and tolerates(most_short):
+            self.cuts.clear()  # they hold where nothing is tolerated, and no further
+        self._strict = not tolerates(most_short)
         return _Run(self, objective, most_short).solve()
 
     def evaluate(self, x: np.ndarray, objective: str) -> list[Outcome]:
         """What every block says at a fleet."""
         act = (lambda b: b.serve(x)) if objective == "cost" else (lambda b: b.shortfall(x))
         return list(self._workers.map(act, self.blocks))
+
+
+def _effects(compiled: Compiled, rows: np.ndarray, columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Whether more of a column loosens some of the rows, and whether it tightens some; an equation counts as both."""
+    part = compiled.matrix[rows][:, columns].tocsc()
+    rises = np.isfinite(compiled.row_lower[rows]).astype(float)
+    falls = np.isfinite(compiled.row_upper[rows]).astype(float)
+    up, down = part.maximum(0), (-part).maximum(0)
+    loosens = up.T @ (rises * (1 - falls)) + down.T @ (falls * (1 - rises))
+    tightens = up.T @ falls + down.T @ rises
+    both = abs(part).T @ (rises * falls)
+    return np.asarray(loosens + both > 0), np.asarray(tightens + both > 0)
 
 
 class _Run:
@@ -94,6 +115,9 @@ class _Run:
         self.best_cost = float("inf")
         self.best_outcomes: list[Outcome] = []
         self.bound = -float("inf")
+        self.iterations = 0
+        self._proposed: set[bytes] = set()
+        self._last: list[Outcome] = []
         self.margin = np.zeros(len(parent.blocks))
         """Basis points that recent fleets were short of, per block."""
         for cut in parent.cuts:
@@ -105,8 +129,8 @@ class _Run:
         for outcome in outcomes:
             cut = outcome.cut
             limit = 0.0 if cut.feasibility else theta[cut.block]
-            tolerance = NO_EXCESS if cut.feasibility else 1e-6 * max(1.0, abs(limit))
-            if cut.value(x) > limit + tolerance:
+            rounding = 0.0 if cut.feasibility else 1e-6 * max(1.0, abs(limit))
+            if cut.value(x) > limit + max(rounding, NEGLIGIBLE * cut.scale):
                 self._keep(cut)
                 new += 1
         return new
@@ -124,8 +148,10 @@ class _Run:
 
     def _offer(self, x: np.ndarray, outcomes: list[Outcome]) -> None:
         """Take a fleet as incumbent if it can be served within the shortfall allowed."""
+        if any(np.isinf(o.excess) for o in outcomes):
+            return
         served = self._with_excess(x, outcomes)
-        if any(o.excess > NO_EXCESS for o in outcomes) and self.objective == "cost":
+        if any(o.cost is None for o in outcomes) and self.objective == "cost":
             if self.most_short is None or served[self.parent.shorts].sum() > self.most_short:
                 return
             outcomes = self.parent.evaluate(served, "cost")
@@ -167,7 +193,7 @@ class _Run:
         return relative_gap(self.best_cost, self.bound)
 
     def _target(self) -> float:
-        return SHORT_TOLERANCE if self.objective == "shortfall" else self.options.gap
+        return self.parent.compiled.short_tolerance if self.objective == "shortfall" else self.options.gap
 
     def solve(self) -> Solution:
         """LP phase, then integers.
@@ -175,27 +201,28 @@ class _Run:
         The master is first solved roughly: its fleets need not be the best to show which cuts are missing. It is solved
         more closely each time its fleet turns out to be what the quarters say, and with all its integers at the end.
         """
+        try:
+            return self._search()
+        except OutOfTime:
+            return self._finish()
+
+    def _search(self) -> Solution:
         outcome = self._relaxation()
         if outcome is not None:
             return outcome
         if self.inside is not None and self.options.left() > 0:
-            first = self.master.at_least(self.inside, self.parent.capacity, ROUGH_GAP, ROUGH_SECONDS)
+            columns = self.parent.helping, self.parent.hurting
+            first = self.master.no_worse(self.inside, *columns, ROUGH_GAP, ROUGH_SECONDS)
             if first.x is not None and first.theta is not None:
                 self._visit(first.x, first.theta)
                 self.options.report(self.objective, self._incumbent(), self.bound)
-        iterations = 0
         aim, exact = ROUGH_GAP, False
         while self._gap() > self._target() and self.options.left() > 0:
-            iterations += 1
+            self.iterations += 1
             aim = max(min(aim, self._gap() / 3), self._closest())
-            seconds = ROUGH_SECONDS if aim > self._closest() else INFINITY
-            if exact:
-                found = self.master.whole(aim, seconds, self._enough(), self._start())
-            else:
-                size = self.best_cost if self.best is not None else self.bound
-                found = self.master.nearly_whole(aim, seconds, self._enough(), self._start(), size)
+            found = self._propose(aim, exact)
             if found.status == "infeasible":
-                return Solution("infeasible", None, None, None, iterations)
+                return Solution("infeasible", None, None, None, self.iterations)
             if found.bound is not None:
                 self.bound = max(self.bound, found.bound)
             if self._gap() <= self._target():
@@ -205,6 +232,8 @@ class _Run:
             if found.x is None or found.theta is None:
                 break
             new = self._visit(found.x, found.theta)
+            if new and self._again(found.x):
+                new = self._tighten(found.x)
             if self.best is None:
                 self._try_with_margin()
             self.options.report(self.objective, self._incumbent(), self.bound)
@@ -217,7 +246,34 @@ class _Run:
                 exact = True
             elif not new:
                 break
-        return self._finish(iterations)
+        return self._finish()
+
+    def _again(self, x: np.ndarray) -> bool:
+        """Whether the master has proposed this fleet before."""
+        fleet = np.round(x, 6).tobytes()
+        known = fleet in self._proposed
+        self._proposed.add(fleet)
+        return known
+
+    def _tighten(self, x: np.ndarray) -> int:
+        """Turn down for good a fleet that the master takes for servable up to its rounding, though no quarter does.
+
+        The cuts that the fleet breaks are moved by what they are broken by, or a millionth of the unit that mends most,
+        and are of this search alone. Returns their number: none where it is a matter of cost, which then is known.
+        """
+        broken = [o.cut for o in self._last if o.cut.feasibility and o.cut.value(x) > 0.0]
+        for cut in broken:
+            further = max(cut.value(x), CLEARLY * cut.scale)
+            self.master.add(replace(cut, constant=cut.constant + further))
+        return len(broken)
+
+    def _propose(self, aim: float, exact: bool) -> Proposal:
+        """The master's next fleet within a gap; ``exact`` has its bound with every integer whole."""
+        seconds = ROUGH_SECONDS if aim > self._closest() else INFINITY
+        if exact:
+            return self.master.whole(aim, seconds, self._enough(), self._start())
+        size = self.best_cost if self.best is not None else self.bound
+        return self.master.nearly_whole(aim, seconds, self._enough(), self._start(), size)
 
     def _try_with_margin(self) -> None:
         """Look for a first incumbent at a distance from the cuts that grows with what fleets are short of."""
@@ -236,11 +292,14 @@ class _Run:
     def _visit(self, x: np.ndarray, theta: np.ndarray, point: np.ndarray | None = None) -> int:
         """Ask the blocks about a fleet of the master, or about a point beside it for deeper cuts; cuts learnt."""
         outcomes = self.parent.evaluate(x if point is None else point, self.objective)
+        if point is None:
+            self._last = outcomes
         new = self._learn(outcomes, x, theta)
         if point is None:
             self._offer(x, outcomes)
-            excess = np.array([o.excess for o in outcomes])
-            self.margin = np.where(excess > NO_EXCESS, np.maximum(1.5 * self.margin, 1.2 * excess), self.margin)
+            excess = np.array([o.excess if np.isfinite(o.excess) else 0.0 for o in outcomes])
+            more = np.minimum(np.maximum(1.5 * self.margin, 1.2 * excess), BASIS_POINTS)
+            self.margin = np.where(excess > 0.0, more, self.margin)
         return new
 
     def _relaxation(self) -> Solution | None:
@@ -269,12 +328,13 @@ class _Run:
             outcomes = self.parent.evaluate(point, self.objective)
             new = self._learn(outcomes, outside, theta)
             self.options.report(f"{self.objective} relaxation", self._incumbent(), self.bound)
-            if self.objective == "shortfall":
+            counted = self.objective == "shortfall" and all(np.isfinite(o.excess) for o in outcomes)
+            if counted:
                 point = self._with_excess(point, outcomes)
-            if self.objective == "shortfall" or all(o.excess <= NO_EXCESS for o in outcomes):
+            if counted or all(o.cost is not None for o in outcomes):
                 inside = self.inside = point
                 reached = float(self.master.cost[: len(point)] @ point) + sum(o.cost or 0.0 for o in outcomes)
-                near = self.options.gap / 20 * abs(reached) if self.objective == "cost" else SHORT_TOLERANCE / 10
+                near = self.options.gap / 20 * abs(reached) if self.objective == "cost" else self._target() / 10
                 if reached - self.bound <= near:
                     return None
             if inside is not None and self._stalled(bounds):
@@ -297,18 +357,18 @@ class _Run:
         solver = new_solver(self.options)
         set_option(solver, "solver", "ipx")
         set_option(solver, "run_crossover", "off")
-        matrix, row_lower, row_upper = limited(compiled, self.most_short)
+        stage = limited(compiled, self.most_short)
         cost = compiled.cost if self.objective == "cost" else compiled.shortfall
-        load(solver, matrix, cost, (row_lower, row_upper), (compiled.col_lower, compiled.col_upper))
+        load(solver, stage.matrix, cost, (stage.row_lower, stage.row_upper), (compiled.col_lower, stage.col_upper))
         answer = run(solver, self.options.left())
         return None if answer.values is None else np.asarray(answer.values[self.parent.columns])
 
     def _incumbent(self) -> float | None:
         return self.best_cost if self.best is not None else None
 
-    def _finish(self, iterations: int) -> Solution:
+    def _finish(self) -> Solution:
         if self.best is None:
-            return Solution("limit", None, None, self.bound, iterations)
+            return Solution("limit", None, None, self.bound, self.iterations)
         compiled = self.parent.compiled
         values = np.zeros(len(compiled.columns))
         x = self.best.copy()
@@ -318,4 +378,4 @@ class _Run:
         if self.bound > self.best_cost + 1e-4 * max(1.0, abs(self.best_cost)):
             raise RuntimeError(f"the bound {self.bound} is above the plan's {self.best_cost}: a cut cannot be right")
         status = "optimal" if self._gap() <= self._target() else "limit"
-        return Solution(status, values, self.best_cost, min(self.bound, self.best_cost), iterations)
+        return Solution(status, values, self.best_cost, min(self.bound, self.best_cost), self.iterations)

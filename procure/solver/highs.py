@@ -38,6 +38,9 @@ class Progress:
         return relative_gap(self.incumbent, self.bound)
 
 
+EXACT = 1e-9
+"""How far a row may be off where master, quarters and whole program must agree on what a fleet can serve: racks, or
+shares of a rate. HiGHS's own 1e-6 lets a search in whole numbers keep a fleet which every quarter turns down."""
 CLOSED = 1e-6
 """A gap that counts as none: bounds are only as exact as the linear programs behind them."""
 
@@ -89,6 +92,10 @@ def relative_gap(incumbent: float, bound: float) -> float:
     return max(0.0, incumbent - bound) / max(abs(incumbent), 1e-9)
 
 
+class OutOfTime(Exception):
+    """The time of the whole solve is over in the midst of a step: what is known before it is kept."""
+
+
 @dataclass(frozen=True)
 class Answer:
     """What HiGHS said: ``status`` is optimal, limit, infeasible, unbounded or the solver's own word for a failure."""
@@ -132,6 +139,12 @@ def new_solver(options: Options) -> Any:
     set_option(solver, "random_seed", int(options.seed))
     set_option(solver, "threads", int(options.threads))
     return solver
+
+
+def be_exact(solver: Any) -> None:
+    """Let rows and whole numbers be off by no more than :data:`EXACT`."""
+    set_option(solver, "primal_feasibility_tolerance", EXACT)
+    set_option(solver, "mip_feasibility_tolerance", EXACT)
 
 
 def load(

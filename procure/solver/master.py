@@ -11,10 +11,10 @@ from scipy import sparse
 
 from procure.solver.blocks import Block, Cut
 from procure.solver.compile import Compiled
-from procure.solver.highs import INFINITY, Answer, Options, load, new_solver, run, set_option
+from procure.solver.highs import INFINITY, Answer, Options, be_exact, load, new_solver, run, set_option
 
-NO_EXCESS = 1e-5
-"""Basis points of shortfall that are the solver's tolerance."""
+PROVEN_SHORT = 1e-5
+"""Basis points within which a least shortfall is proven."""
 MINOR_SHARE = 0.002
 """An integer whose unit costs less than this share of the objective may be fractional in the first masters."""
 WHOLE = 1e-6
@@ -65,6 +65,7 @@ class Master:
         self._lower = np.append(compiled.col_lower[columns], floors)
         self._upper = np.append(compiled.col_upper[columns], np.full(self.blocks, INFINITY))
         self.solver = new_solver(options)
+        be_exact(self.solver)
         load(self.solver, sparse.csr_matrix(matrix), self.cost, (lower, upper), (self._lower, self._upper))
         self.integer = np.append(compiled.integer[columns], np.zeros(self.blocks, dtype=bool))
         self._feasibility: list[tuple[int, Cut, float]] = []
@@ -81,7 +82,7 @@ class Master:
         value = cut.slope[index]
         if not cut.feasibility:
             index, value = np.append(index, self.count + cut.block), np.append(value, -1.0)
-        scale = np.abs(value).max() if len(value) else 1.0
+        scale = cut.scale
         self.solver.addRow(-INFINITY, -cut.constant / scale, len(index), index.astype(np.int32), value / scale)
         if cut.feasibility:
             self._feasibility.append((row, cut, scale))
@@ -119,17 +120,23 @@ class Master:
             return self.whole(gap, seconds, enough, start)
         return self._proposal(answer, rough.bound, whole=True)
 
-    def at_least(self, floor: np.ndarray, columns: np.ndarray, gap: float, seconds: float) -> Proposal:
-        """A fleet in whole numbers that is nowhere smaller than a point, in some columns.
+    def no_worse(
+        self, point: np.ndarray, helping: np.ndarray, hurting: np.ndarray, gap: float, seconds: float
+    ) -> Proposal:
+        """A fleet in whole numbers with no less than a point of columns that help, and no more of those that hurt.
 
-        What a point can serve, a fleet with no less of everything can serve too: this finds a first plan where limits
-        leave room to round up.
+        What a point can serve, such a fleet can serve too: this finds a first plan where limits leave room to round.
         """
+        columns = np.append(helping, hurting)
         index = columns.astype(np.int32)
-        low = np.minimum(np.maximum(np.ceil(floor[columns] - WHOLE), self._lower[columns]), self._upper[columns])
-        self.solver.changeColsBounds(len(index), index, low, self._upper[columns])
+        lower, upper = self._lower[columns], self._upper[columns]
+        low, high = lower.copy(), upper.copy()
+        count = len(helping)
+        low[:count] = np.clip(np.ceil(point[helping] - WHOLE), lower[:count], upper[:count])
+        high[count:] = np.clip(np.floor(point[hurting] + WHOLE), lower[count:], upper[count:])
+        self.solver.changeColsBounds(len(index), index, low, high)
         answer = self._search(self.integer, gap, seconds, INFINITY, None)
-        self.solver.changeColsBounds(len(index), index, self._lower[columns], self._upper[columns])
+        self.solver.changeColsBounds(len(index), index, lower, upper)
         return self._proposal(answer, None, whole=True)
 
     def with_margin(self, margin: np.ndarray, gap: float, seconds: float) -> Proposal:
@@ -157,7 +164,7 @@ class Master:
 
     def _search(self, kinds: np.ndarray, gap: float, seconds: float, enough: float, start: np.ndarray | None) -> Answer:
         set_option(self.solver, "mip_rel_gap", gap)
-        set_option(self.solver, "mip_abs_gap", 1e-6 if self.objective == "cost" else NO_EXCESS)
+        set_option(self.solver, "mip_abs_gap", 1e-6 if self.objective == "cost" else PROVEN_SHORT)
         if start is not None:
             self.solver.setSolution(len(start), np.arange(len(start), dtype=np.int32), start)
 

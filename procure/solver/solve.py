@@ -16,7 +16,7 @@ import pandas as pd
 
 from procure.case import Case
 from procure.instance import Instance, build
-from procure.plan.plan import Plan, Status
+from procure.plan.plan import Plan, Status, is_short
 from procure.plan.premises import evidence_shares, premises_table
 from procure.plan.verify import verify
 from procure.program import Program
@@ -25,7 +25,7 @@ from procure.program.demand import BASIS_POINTS
 from procure.program.index import USD_PER_UNIT
 from procure.solver.answer import Values, tables_of
 from procure.solver.compile import Compiled, compile_program, limited
-from procure.solver.decompose import SHORT_TOLERANCE, Decomposition, Solution
+from procure.solver.decompose import Decomposition, Solution
 from procure.solver.explain import Infeasible, NoPlan, causes
 from procure.solver.fair import even_out
 from procure.solver.highs import Options, Progress, relative_gap, write_mps
@@ -33,8 +33,6 @@ from procure.solver.violation import smallest_violation
 from procure.solver.whole import solve_whole
 
 Method = Literal["decomposed", "whole"]
-SHARE_TOLERANCE = 1e-4
-"""A workload of which less than this share is unserved counts as served: the solver's tolerance on small workloads."""
 
 
 class Clock:
@@ -91,7 +89,7 @@ def solve(
     options = Options(gap, time_limit_s, threads, seed, progress)
     least_short, final = _stages(compiled, options, method, instance)
     if mps is not None:
-        _write_mps(compiled, _held(least_short), Path(mps))
+        _write_mps(compiled, _held(least_short, compiled), Path(mps))
     clock.lap("solve")
     if final.values is None:
         raise NoPlan("The time limit came before any plan was found; allow more time or a wider gap.")
@@ -102,7 +100,7 @@ def solve(
     clock.lap("explain")
     tables["premises"] = premises_table(case, instance)
     tables["checks"] = pd.DataFrame(columns=["check", "holds", "detail"])
-    summary = _summary(case, instance, tables, final, least_short, options, method, mps is not None)
+    summary = _summary(case, instance, compiled, tables, final, least_short, options, method, mps is not None)
     plan = Plan({**summary, "evidence": evidence_shares(tables, case)}, tables)
     clock.lap("tables")
     checks = verify(plan, case, instance)
@@ -135,15 +133,15 @@ def _stages(compiled: Compiled, options: Options, method: Method, instance: Inst
         raise Infeasible(smallest_violation(compiled, options, instance))
     if least.objective is None:
         raise NoPlan("The time limit came before any plan was found; allow more time.")
-    final = run("cost", _held(least))
+    final = run("cost", _held(least, compiled))
     if final.values is None:
         final = Solution("limit", least.values, None, final.bound)
     return least, final
 
 
-def _held(least: Solution) -> float:
-    """Basis points of shortfall that the cost stage may show: the first stage's, and a hundredth where there is any."""
-    return least.objective + SHORT_TOLERANCE if least.objective else 0.0
+def _held(least: Solution, compiled: Compiled) -> float:
+    """Basis points of shortfall that the cost stage may show: the first stage's, and a little where there is any."""
+    return least.objective + compiled.short_tolerance if least.objective else 0.0
 
 
 def _status(proven: bool, sla: pd.DataFrame, verified: bool, case: Case) -> Status:
@@ -152,7 +150,7 @@ def _status(proven: bool, sla: pd.DataFrame, verified: bool, case: Case) -> Stat
     if not proven:
         return Status.LIMIT
     planned = {str(q) for q in case.planned}
-    short = sla[sla["quarter"].isin(planned) & (sla["short_share"] > SHARE_TOLERANCE)]
+    short = sla[sla["quarter"].isin(planned) & sla["short_share"].map(is_short)]
     return Status.SHORT if len(short) else Status.OPTIMAL
 
 
@@ -165,7 +163,7 @@ def _with_causes(
     short = {
         (position[r.quarter], r.workload): r.short_share
         for r in sla.itertuples()
-        if r.short_share > SHARE_TOLERANCE and planned[position[r.quarter]]
+        if is_short(r.short_share) and planned[position[r.quarter]]
     }
     told = {(c.t, c.workload): c.text for c in causes(program, compiled, instance, short, options)}
 
@@ -173,7 +171,7 @@ def _with_causes(
         key = (position[row.quarter], row.workload)
         if key in told:
             return told[key]
-        return "not worth its stated price" if row.short_share > SHARE_TOLERANCE else ""
+        return "not worth its stated price" if is_short(row.short_share) else ""
 
     return sla.assign(cause=[cause(row) for row in sla.itertuples()])
 
@@ -181,6 +179,7 @@ def _with_causes(
 def _summary(
     case: Case,
     instance: Instance,
+    compiled: Compiled,
     tables: dict[str, pd.DataFrame],
     final: Solution,
     least_short: Solution,
@@ -188,13 +187,17 @@ def _summary(
     method: Method,
     wrote_mps: bool,
 ) -> dict[str, Any]:
-    objective = float(tables["cash"]["npv_usd"].sum()) if final.objective is None else final.objective * USD_PER_UNIT
+    deterrent = _deterrent(compiled, final)
+    if final.objective is None:
+        objective = float(tables["cash"]["npv_usd"].sum())
+    else:
+        objective = (final.objective - deterrent) * USD_PER_UNIT
     # A stage cut off before its first relaxation knows no bound: minus infinity is not a number for a reader.
-    bound = None if final.bound is None or math.isinf(final.bound) else final.bound * USD_PER_UNIT
+    bound = None if final.bound is None or math.isinf(final.bound) else (final.bound - deterrent) * USD_PER_UNIT
     planned = tables["purchases"][tables["purchases"]["span"] == "planned"]
     sla = tables["sla"]
     in_plan = sla["quarter"].isin({str(q) for q in case.planned})
-    short = sla[in_plan & (sla["short_share"] > SHARE_TOLERANCE)]
+    short = sla[in_plan & sla["short_share"].map(is_short)]
     summary = {
         "case": case.name,
         "case_folder": None if case.source is None else str(case.source),
@@ -235,6 +238,12 @@ def _summary(
     return summary
 
 
+def _deterrent(compiled: Compiled, final: Solution) -> float:
+    """What the objective holds of the price on what is tolerated, M USD: it is no money."""
+    assert final.values is not None
+    return float(compiled.cost[compiled.tolerated] @ final.values[compiled.tolerated])
+
+
 def _short_share(sla: pd.DataFrame, instance: Instance) -> float:
     """Priority-weighted share of the planned requests that is not served."""
     rates = instance["rates"].merge(instance["quarters"][["t", "quarter", "planned"]], on="t")
@@ -246,12 +255,14 @@ def _short_share(sla: pd.DataFrame, instance: Instance) -> float:
 
 def _write_mps(compiled: Compiled, most_short: float, path: Path) -> None:
     """The final stage as one file: cost, with the shortfall of stage one held."""
-    matrix, lower, upper = limited(compiled, most_short)
+    stage = limited(compiled, most_short)
+    held = ["shortfall_held"] if len(stage.row_upper) > len(compiled.rows) else []
     whole = replace(
         compiled,
-        matrix=matrix,
-        row_lower=lower,
-        row_upper=upper,
-        rows=[*compiled.rows, "shortfall_held"] if len(upper) > len(compiled.rows) else compiled.rows,
+        matrix=stage.matrix,
+        row_lower=stage.row_lower,
+        row_upper=stage.row_upper,
+        col_upper=stage.col_upper,
+        rows=[*compiled.rows, *held],
     )
     write_mps(whole, np.asarray(compiled.cost), whole.row_upper, whole.col_upper, path)

@@ -84,7 +84,9 @@ WORDS = {
 
 def in_words(family: str, key: Sequence[Any], over: float, quarters: list[str]) -> str:
     """A broken row as a planner says it: quarter, limit, site, by how much."""
-    words = WORDS[family]
+    words = WORDS.get(family)
+    if words is None:  # a family that brings no words of its own
+        return f"{family}[{', '.join(map(str, key))}] exceeded by {over:,.6g}"
     limit, unit, scale = words.limit, words.unit, words.scale
     when, where, about = "", "", []
     for name, value in zip(words.key, key, strict=True):

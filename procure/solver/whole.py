@@ -8,18 +8,20 @@ import highspy
 import numpy as np
 
 from procure.solver.compile import Compiled, limited
-from procure.solver.decompose import SHORT_TOLERANCE, Solution
-from procure.solver.highs import Options, load, new_solver, run, set_option
+from procure.solver.decompose import Solution
+from procure.solver.highs import Options, be_exact, load, new_solver, run, set_option
 
 
 def solve_whole(compiled: Compiled, options: Options, objective: str, most_short: float | None) -> Solution:
     """Least ``cost`` or least ``shortfall`` of the whole program; arguments as for the decomposition."""
     solver = new_solver(options)
     set_option(solver, "mip_rel_gap", options.gap if objective == "cost" else 0.0)
-    set_option(solver, "mip_abs_gap", 1e-6 if objective == "cost" else SHORT_TOLERANCE / 10)
+    set_option(solver, "mip_abs_gap", 1e-6 if objective == "cost" else compiled.short_tolerance / 10)
     cost = compiled.cost if objective == "cost" else compiled.shortfall
-    matrix, lower, upper = limited(compiled, most_short)
-    load(solver, matrix, cost, (lower, upper), (compiled.col_lower, compiled.col_upper), compiled.integer)
+    be_exact(solver)
+    stage = limited(compiled, most_short)
+    rows, columns = (stage.row_lower, stage.row_upper), (compiled.col_lower, stage.col_upper)
+    load(solver, stage.matrix, cost, rows, columns, compiled.integer)
     _listen(solver, options, objective)
     answer = run(solver, options.left(), is_mip=True)
     if answer.status == "infeasible":

@@ -20,6 +20,8 @@ from procure import performance
 from procure.quarter import HOURS_PER_QUARTER, Quarter
 
 SLACK = 1e-9
+SERVED = 2e-5
+"""Share of a workload that may be unserved without counting, where everything is to be served."""
 
 
 @dataclass(frozen=True)
@@ -340,12 +342,13 @@ class BruteForce:
                 if t < self.planned:
                     short = rows.minimise(weight)
                     assert short is not None
-                    if short > 1e-6:
+                    for name in weight:
+                        rows.most[name] = SERVED if short > 1e-6 else 0.0
+                    cost = rows.minimise(self.service.load_cost(rows, t))
+                    if short > 1e-6 and cost is None:
                         best = min(best, (short, math.inf))
                         continue
-                    for name in weight:
-                        rows.most[name] = 0.0
-                    cost = rows.minimise(self.service.load_cost(rows, t))
+                    short = 0.0
                 else:
                     short = 0.0
                     cost = rows.minimise({**self.service.load_cost(rows, t), **self.service.short_price(t)})

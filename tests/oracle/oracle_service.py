@@ -49,6 +49,8 @@ class Rows:
         """Least cost, None where nothing fits."""
         for name in cost:
             self.columns.setdefault(name, len(self.columns))
+        if not self.columns:
+            return 0.0
         c = np.zeros(len(self.columns))
         for name, value in cost.items():
             c[self.columns[name]] += value
