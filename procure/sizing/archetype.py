@@ -15,7 +15,7 @@ from procure.sizing.attention import Attention
 from procure.sizing.compressed import BlockSparse, Compressed
 from procure.sizing.memory_sparse import MemorySparse
 from procure.sizing.parameters import FeedForward, Moe
-from procure.sizing.recurrent import GatedDelta, KimiDelta, Lightning, Mamba1, Mamba2
+from procure.sizing.recurrent import GatedDelta, KimiDelta, Lightning, Mamba1, Mamba2, Rwkv, ShortConvolution
 from procure.sizing.softmax import GroupedQuery, Latent, SparseIndex
 
 FAMILIES: dict[str, type[Attention]] = {
@@ -26,6 +26,8 @@ FAMILIES: dict[str, type[Attention]] = {
     "lightning": Lightning,
     "mamba1": Mamba1,
     "mamba2": Mamba2,
+    "rwkv": Rwkv,
+    "short_conv": ShortConvolution,
     "compressed": Compressed,
     "block_sparse": BlockSparse,
     "msa": MemorySparse,

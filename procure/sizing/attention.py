@@ -98,6 +98,10 @@ class Attention(ABC):
         """Config fields that are not known and that :meth:`parameters` or :meth:`prefill_work` needs."""
         return ()
 
+    def apart(self) -> tuple[Attention, ...]:
+        """The attentions that the layer runs: itself, where it does not run several side by side."""
+        return (self,)
+
     @property
     def label(self) -> str:
         """Usual name of the layer's attention."""

@@ -1,65 +1,16 @@
-"""One layer of each kind from a config's fields; class defaults only for the model types whose class has them."""
+"""One layer of each kind from a config's fields."""
 
 from __future__ import annotations
 
 from procure.sizing.attention import Attention
 from procure.sizing.compressed import BlockSparse, Compressed
 from procure.sizing.config import Config
-from procure.sizing.recurrent import GatedDelta, KimiDelta, Lightning, Mamba1, Mamba2
+from procure.sizing.parallel import Parallel
+from procure.sizing.recurrent import GatedDelta, KimiDelta, Lightning, Mamba1, Mamba2, Rwkv, ShortConvolution
 from procure.sizing.softmax import GroupedQuery, Latent, SparseIndex
-
-DERIVES_HEAD_DIM = frozenset(
-    """
-    llama mistral mixtral qwen2 qwen2_moe qwen2_vl phi phi3 phimoe opt gpt2 gpt_bigcode gpt_neox gptj bloom
-    falcon jamba mpt starcoder2 stablelm granite granitemoe granitemoehybrid granitemoeshared olmo olmo2 cohere
-    cohere2 baichuan internlm2 llama4_text apertus arcee bitnet dots1 ernie4_5_moe exaone4 exaone_moe
-    flex_olmo granite_swa
-    hunyuan_v1_moe ministral olmo3 olmoe smollm3 nemotron bamba
-    """.split()  # noqa: SIM905
-)
-"""Model types whose class takes ``hidden_size / num_attention_heads`` where the config has no ``head_dim``."""
-
-DEFAULTS_TO_MHA = frozenset("llama opt gpt2 gpt_neox gptj bloom mpt baichuan phi stablelm falcon".split())  # noqa: SIM905
-"""Model types with one KV head per query head where the config names none."""
 
 PURE_MAMBA = frozenset(("mamba", "falcon_mamba", "mamba2"))
 """Model types whose layers are all Mamba, and whose fields carry no prefix."""
-
-KNOWN = (
-    DERIVES_HEAD_DIM
-    | DEFAULTS_TO_MHA
-    | frozenset(
-        """
-    deepseek_v2 deepseek_v3 deepseek_v32 deepseek_v4 kimi_k2 kimi_k25 kimi_linear glm4 glm4_moe glm_moe_dsa
-    qwen3 qwen3_moe qwen3_next qwen3_5_moe_text qwen3_5_text minimax_m1 minimax_m2 minimax_text_01 minimax
-    gpt_oss gemma gemma2 gemma3_text gemma4_text mimo_v2_flash nemotron_h bailing_hybrid bailing_moe_linear
-    bailing_moe_v2 step3_text llama4_text mamba mamba2 falcon_mamba ministral mistral3 longcat_flash gemma3n_text
-    """.split()  # noqa: SIM905
-    )
-)
-"""Model types read by name in tests or known to need nothing beyond their fields."""
-
-
-_BY_CLASS = {
-    "GPT2LMHeadModel": "gpt2",
-    "GPTBigCodeForCausalLM": "gpt_bigcode",
-    "OPTForCausalLM": "opt",
-    "LlamaForCausalLM": "llama",
-    "MistralForCausalLM": "mistral",
-    "MixtralForCausalLM": "mixtral",
-    "FalconForCausalLM": "falcon",
-    "Qwen2ForCausalLM": "qwen2",
-}
-
-
-def model_type(config: Config) -> str:
-    """The model type of the text part; where a trimmed config lacks it, what its ``architectures`` entry stands for."""
-    named = config.get("model_type")
-    if named is None:
-        named = next(
-            (_BY_CLASS[name] for name in map(str, config.items("architectures") or ()) if name in _BY_CLASS), ""
-        )
-    return str(named)
 
 
 def build_full(config: Config) -> Attention:
@@ -70,7 +21,7 @@ def build_full(config: Config) -> Attention:
     if config.has("share_q_dim"):
         groups, dim = config.need("num_attention_groups"), config.need("head_dim")
         return GroupedQuery(heads, groups, dim, dim, query_rank=config.need("share_q_dim"))
-    if model_type(config).startswith("gemma4"):
+    if config.kind.startswith("gemma4"):
         return _gemma4_global(config, heads)
     k_dim = _head_dim(config, heads)
     kv_heads = _kv_heads(config, heads)
@@ -80,21 +31,31 @@ def build_full(config: Config) -> Attention:
 
 def _output_gate(config: Config) -> bool:
     """Qwen3-Next and Qwen3.5 gate the attention output; only the latter says so."""
-    return bool(config.get("attn_output_gate", default=model_type(config) == "qwen3_next"))
+    return bool(config.get("attn_output_gate", default=config.kind == "qwen3_next"))
 
 
 def _gemma4_global(config: Config, heads: int) -> GroupedQuery:
-    dim = config.optional("global_head_dim") or _head_dim(config, heads)
-    kv_heads = config.optional("num_global_key_value_heads") or _kv_heads(config, heads)
+    """Gemma 4: full layers have other heads; newer configs say so layer by layer (``per_layer_config``) instead."""
+    dim, kv_heads = _head_dim(config, heads), _kv_heads(config, heads)
+    config.used.update(("global_head_dim", "num_global_key_value_heads"))
+    if not config.has("per_layer_config"):
+        dim = config.optional("global_head_dim") or dim
+        if config.get("attention_k_eq_v"):
+            kv_heads = config.optional("num_global_key_value_heads") or kv_heads
     return GroupedQuery(heads, kv_heads, dim, dim, values_are_keys=bool(config.get("attention_k_eq_v")))
 
 
+FROM_HIDDEN = "hidden_size / num_attention_heads"
+"""What a class takes as head_dim where its config has none; the other defaults that follow a field name it."""
+
+
 def _head_dim(config: Config, heads: int) -> int:
-    for name in ("head_dim", "attention_head_dim"):
-        if config.has(name):
-            return config.need(name)
-    if model_type(config) in DERIVES_HEAD_DIM:
-        hidden = config.need("hidden_size", "n_embd")
+    """Elements of a head: as the config says, or derived for the model types whose class derives it."""
+    value = config.get("head_dim", "attention_head_dim")
+    if value is not None and value != FROM_HIDDEN:
+        return _agreed(config, "head_dim", "attention_head_dim")
+    if value == FROM_HIDDEN:
+        hidden = config.need("hidden_size", "n_embd", "d_model")
         if hidden % heads and not any(fault.column in ("hidden_size", "n_embd") for fault in config.faults):
             config.fault("head_dim", "", f"Needed: hidden_size {hidden} is no multiple of {heads} heads.")
         return max(hidden // heads, 1)
@@ -106,23 +67,33 @@ def _head_dim(config: Config, heads: int) -> int:
     return 1
 
 
+def _agreed(config: Config, *names: str) -> int:
+    """One dimension under two names, which must not differ where both are given."""
+    given = {name: value for name in names if isinstance(value := config.text.get(name), int)}
+    if len(set(given.values())) > 1:
+        config.fault(names[-1], given[names[-1]], f"It repeats {names[0]} ({given[names[0]]}); they must agree.")
+    return config.need(*names)
+
+
 def _kv_heads(config: Config, heads: int) -> int:
     """KV heads; ``multi_query`` hides a single one (and makes Falcon-7B's ``num_kv_heads`` void)."""
-    kind = model_type(config)
-    named = config.optional("num_key_value_heads", "num_kv_heads", "n_head_kv", "num_attention_groups")
-    if kind == "falcon" and config.get("new_decoder_architecture"):
+    named = config.get("num_key_value_heads", "num_kv_heads", "n_head_kv", "num_attention_groups")
+    every = named == "num_attention_heads"
+    named = (
+        heads if every else config.optional("num_key_value_heads", "num_kv_heads", "n_head_kv", "num_attention_groups")
+    )
+    if config.kind == "falcon" and config.get("new_decoder_architecture"):
         return named or heads
-    if config.get("multi_query", default=kind == "gpt_bigcode"):
+    if config.get("multi_query", default=config.kind == "gpt_bigcode"):
         return 1
-    if named is not None and kind != "falcon":
-        return named
-    if kind in DEFAULTS_TO_MHA:
-        return heads
+    if named is not None:
+        return heads if config.kind == "falcon" else named
     config.fault("num_key_value_heads", "", "This field is needed (a positive whole number).")
     return 1
 
 
 def _latent(config: Config) -> Latent:
+    config.used.update(("num_key_value_heads", "head_dim", "qk_head_dim"))  # of the expanded heads: not cached
     index = None
     if config.has("index_topk", "index_head_dim"):
         index = SparseIndex(config.need("index_head_dim"), config.need("index_n_heads"), config.need("index_topk"))
@@ -164,7 +135,7 @@ def build_block_sparse(config: Config) -> Attention:
 def build_window(config: Config) -> Attention:
     """A layer that keeps a window; its heads may differ from those of full layers."""
     other = config.block("attention_other_setting")
-    window = config.need("sliding_window")
+    window = window_tokens(config)
     if other is not None:  # Step-3.5: window layers have their own head counts
         inner = Config(other, f"{config.file}: attention_other_setting")
         heads, groups = inner.need("num_attention_heads"), inner.need("num_attention_groups")
@@ -175,9 +146,20 @@ def build_window(config: Config) -> Attention:
         "num_attention_heads"
     )
     k_dim = config.optional("swa_head_dim") or _head_dim(config, heads)
-    kv_heads = config.optional("swa_num_key_value_heads") or _kv_heads(config, heads)
+    kv_heads = _kv_heads(config, heads)
+    if config.get("swa_num_key_value_heads") == "2 * num_key_value_heads":  # MiMo as its library saves it
+        kv_heads = 2 * kv_heads
+    elif config.has("swa_num_key_value_heads"):
+        kv_heads = config.need("swa_num_key_value_heads")
     v_dim = config.optional("swa_v_head_dim", "v_head_dim") or k_dim
     return GroupedQuery(heads, kv_heads, k_dim, v_dim, window=window, output_gate=_output_gate(config))
+
+
+def window_tokens(config: Config) -> int:
+    """The window's length, under either of its names; MiMo's library counts the token itself under the first."""
+    if config.kind.startswith("mimo"):
+        return config.need("sliding_window", "sliding_window_size")
+    return _agreed(config, "sliding_window", "sliding_window_size")
 
 
 def build_chunked(config: Config) -> Attention:
@@ -216,7 +198,7 @@ def build_linear(config: Config) -> Attention:
             config.need("linear_conv_kernel_dim"),
             _state_dtype(config),
         )
-    kind = model_type(config)
+    kind = config.kind
     if config.has("short_conv_kernel_size") and any(
         key.startswith(("kda", "no_kda", "use_kda")) for key in config.text
     ):
@@ -240,10 +222,11 @@ def build_linear(config: Config) -> Attention:
 
 def build_mamba(config: Config) -> Attention:
     """Mamba-1 (a state size and no head count) or Mamba-2."""
-    config.used.update(("expand", "time_step_rank", "mamba_expand", "mamba_chunk_size", "use_conv_bias"))
-    pure = model_type(config) in PURE_MAMBA
-    heads = ("mamba_num_heads", "mamba_n_heads") + (("num_heads",) if pure else ())
-    if not config.has(*heads):
+    config.used.update(("expand", "time_step_rank", "mamba_expand", "mamba_chunk_size", "chunk_size", "use_conv_bias"))
+    config.used.update(("mamba_d_ssm", "mamba_intermediate", "mamba_dt_rank"))
+    pure = config.kind in PURE_MAMBA
+    heads = ("mamba_num_heads", "mamba_n_heads", "n_mamba_heads") + (("num_heads",) if pure else ())
+    if not config.has(*heads) or config.kind == "zamba":
         expand = config.need("mamba_expand", "expand")
         return Mamba1(
             inner=config.optional("intermediate_size" if pure else "mamba_inner_size")
@@ -253,14 +236,47 @@ def build_mamba(config: Config) -> Attention:
             kernel=config.need("mamba_d_conv", "conv_kernel"),
             state_dtype=_state_dtype(config),
         )
+    count = config.need(*heads)
     return Mamba2(
-        heads=config.need(*heads),
-        head_dim=config.need("mamba_head_dim", "mamba_d_head", *(("head_dim",) if pure else ())),
+        heads=count,
+        head_dim=_mamba_head_dim(config, count, pure),
         state_dim=config.need("ssm_state_size", "mamba_d_state", "state_size"),
-        groups=config.need("n_groups", "mamba_n_groups"),
+        groups=config.need("n_groups", "mamba_n_groups", "mamba_ngroups"),
         kernel=config.need("conv_kernel", "mamba_d_conv"),
         state_dtype=_state_dtype(config),
     )
+
+
+def _mamba_head_dim(config: Config, heads: int, pure: bool) -> int:
+    """Channels of a head; ``auto``: what the inner width (``mamba_d_ssm``, or expand times hidden) gives each."""
+    names = ("mamba_head_dim", "mamba_d_head", "mamba_headdim") + (("head_dim",) if pure else ())
+    if config.get(*names, default="auto") != "auto":
+        return config.need(*names)
+    inner = config.optional("mamba_d_ssm") or config.need("mamba_expand") * config.need("hidden_size")
+    if inner % heads:
+        config.fault(names[0], "auto", f"{heads} heads do not divide the inner width of {inner}.")
+    return max(inner // heads, 1)
+
+
+def build_parallel(config: Config) -> Attention:
+    """Attention and Mamba-2 in one layer: Falcon-H1, and Zamba2's shared blocks (heads as wide as twice the stream)."""
+    if config.kind.startswith("zamba"):
+        config.used.update(("attention_hidden_size", "kv_channels", "num_query_groups"))
+        config.gaps.append("num_mem_blocks")  # shared weights are not counted
+    return Parallel((build_full(config), build_mamba(config)))
+
+
+def build_convolution(config: Config) -> Attention:
+    """A short convolution (LFM2)."""
+    return ShortConvolution(config.need("hidden_size"), config.need("conv_L_cache"))
+
+
+def build_rwkv(config: Config) -> Attention:
+    """RWKV-4 (a state per channel) or a later version (a matrix per head)."""
+    hidden = config.need("hidden_size")
+    later = config.kind != "rwkv"
+    head_dim = config.need("head_size", "head_dim") if later else None
+    return Rwkv(hidden, config.optional("attention_hidden_size") or hidden, head_dim)
 
 
 def build_compressed(config: Config, ratio: int) -> Compressed:
@@ -271,7 +287,7 @@ def build_compressed(config: Config, ratio: int) -> Compressed:
         dim=config.need("head_dim"),
         rope_dim=config.need("qk_rope_head_dim"),
         tokens_per_entry=ratio,
-        window=config.need("sliding_window"),
+        window=window_tokens(config),
         query_rank=config.need("q_lora_rank"),
         output_rank=config.need("o_lora_rank"),
         output_groups=config.need("o_groups"),

@@ -16,6 +16,7 @@ from procure.sizing import formats
 from procure.sizing.attention import STATE_COMPONENTS, Attention, Part, Work
 from procure.sizing.counts import Count, Lengths
 from procure.sizing.formats import Convention, KvFormat
+from procure.sizing.parallel import Parallel
 from procure.sizing.parameters import FeedForward, Moe, Params, count_parameters
 
 Format = str | KvFormat
@@ -362,14 +363,16 @@ def weight_bytes_per_param(encoding: formats.Encoding) -> float:
 
 
 def _with_columns(layer: Attention | None, tokens: int) -> Attention | None:
+    if isinstance(layer, Parallel):
+        return Parallel(tuple(member for part in layer.members if (member := _with_columns(part, tokens))))
     if layer is None or not hasattr(layer, "speculative_columns"):
         return layer
     return replace(layer, speculative_columns=tokens)  # type: ignore[type-var]
 
 
 def grouped(attention: Iterable[Attention | None]) -> list[tuple[Attention, int]]:
-    """Distinct layers with how often each occurs."""
-    return list(Counter(layer for layer in attention if layer is not None).items())
+    """Distinct attentions with how often each occurs; those that stand side by side in one layer come apart."""
+    return list(Counter(part for layer in attention if layer is not None for part in layer.apart()).items())
 
 
 def encoding_of(part: Part, kv_format: KvFormat) -> formats.Encoding:

@@ -13,14 +13,15 @@ from procure.catalogue.paths import packaged_path
 from procure.errors import Fault, InputError, nearest
 from procure.sizing.archetype import read_archetype
 from procure.sizing.card import Card, Source
-from procure.sizing.config import Config
+from procure.sizing.config import NESTED, Config
 from procure.sizing.parameters import is_tied, read_feed_forward
+from procure.sizing.per_layer import check_layer_fields
 from procure.sizing.reader import read_attention, read_drafts
 
 CARD_KEYS = frozenset(
     """
     name source kind note published native_precision max_context_tokens params supplement config base attention
-    num_layers feed_forward
+    num_layers feed_forward harmless
     """.split()  # noqa: SIM905
 )
 """Keys of a card file; with ``base``, every other key is a changed config field."""
@@ -129,11 +130,12 @@ def _check_shape(content: Mapping[str, Any], file: str) -> None:
 
 
 def _config_card(card: Mapping[str, Any], file: str, name: str, changed: frozenset[str] = frozenset()) -> Card:
-    config = Config(_merge(card["config"], card.get("supplement", {}).get("fields", {})), file)
+    fields = _merge(card["config"], card.get("supplement", {}).get("fields", {}))
+    config = Config(fields, file, _harmless(card, file))
     attention = read_attention(config)
     drafts = read_drafts(config, attention)
     feed_forward = read_feed_forward(config, attention)
-    fields = {
+    known = {
         "hidden_size": config.optional("hidden_size", "n_embd"),
         "vocab_size": config.optional("vocab_size"),
         "max_position_embeddings": card.get("max_context_tokens") or config.optional(*_CONTEXT),
@@ -143,6 +145,7 @@ def _config_card(card: Mapping[str, Any], file: str, name: str, changed: frozens
     for field in sorted(changed - config.used):
         config.fault(field, "changed", "Nothing reads this field.", nearest(field, config.used))
         config.used.add(field)
+    check_layer_fields(config)
     config.finish()
     return Card(
         name=str(card.get("name") or name),
@@ -153,9 +156,17 @@ def _config_card(card: Mapping[str, Any], file: str, name: str, changed: frozens
         source=_source(card, file, "user"),
         gaps=tuple(config.gaps),
         notes=tuple(config.notes),
-        fields=tuple(fields.items()),
+        fields=tuple(known.items()),
         file=file,
     )
+
+
+def _harmless(card: Mapping[str, Any], file: str) -> list[str]:
+    """Fields that a card declares to leave the cache alone."""
+    names = card.get("harmless", [])
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise InputError([Fault(file, 0, "harmless", str(names), "A list of field names is allowed.")])
+    return names
 
 
 def _source(card: Mapping[str, Any], file: str, kind: str) -> Source:
@@ -184,7 +195,9 @@ def _changed_card(content: Mapping[str, Any], file: str, name: str, folder: Path
         content.get("config", {})
     )
     own: dict[str, Any] = {
-        key: content[key] for key in ("native_precision", "max_context_tokens", "source", "note") if key in content
+        key: content[key]
+        for key in ("native_precision", "max_context_tokens", "source", "note", "harmless")
+        if key in content
     }
     inherited: dict[str, Any] = {key: base[key] for key in ("native_precision", "max_context_tokens") if key in base}
     if changes.keys() & set(_CONTEXT):
@@ -225,14 +238,18 @@ def _archetype_card(card: Mapping[str, Any], file: str, name: str) -> Card:
     )
 
 
-_ARCHETYPE_KEYS = (CARD_KEYS - {"config", "base", "supplement"}) | {"hidden_size", "vocab_size", "tie_word_embeddings"}
+_ARCHETYPE_KEYS = (CARD_KEYS - {"config", "base", "supplement", "harmless"}) | {
+    "hidden_size",
+    "vocab_size",
+    "tie_word_embeddings",
+}
 
 
 def _merge(config: Mapping[str, Any], extra: Mapping[str, Any]) -> dict[str, Any]:
     """The config with the fields of ``extra`` laid over its text part."""
-    for nested in ("text_config", "llm_config", "language_config"):
+    for nested in NESTED:
         if isinstance(config.get(nested), Mapping):
-            return {**config, nested: {**config[nested], **extra}}
+            return {**config, nested: _merge(config[nested], extra)}
     return {**config, **extra}
 
 

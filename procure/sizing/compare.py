@@ -44,7 +44,7 @@ def architecture_class(card: Card) -> str:
     ``sparse`` reads a chosen part, ``hybrid`` has few growing layers, ``compressed`` keeps an entry for many tokens,
     ``latent`` shares one small vector between heads (MLA, MFA, MQA), ``dense`` keeps and reads every KV head.
     """
-    layers = [layer for layer in card.attention if layer is not None]
+    layers = [part for layer in card.attention if layer is not None for part in layer.apart()]
     if any(isinstance(layer, Compressed) for layer in layers):
         return "compressed"
     growing = [layer for layer in layers if _grows(layer)]

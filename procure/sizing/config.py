@@ -2,76 +2,105 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping
+import copy
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from procure.errors import Fault, InputError, nearest
+from procure.sizing.model_types import class_defaults, known_types, leaves_cache_alone
 
-_NESTED = ("text_config", "llm_config", "language_config")
+NESTED = ("text_config", "llm_config", "language_config", "thinker_config")
+"""Groups of a multimodal config that hold (or lead to) its text part, in the order in which they are looked for."""
 
 _LARGEST = 2**31
 """No dimension of an LLM comes near; larger ones are slips."""
 
-_TOUCHES_CACHE = re.compile(
-    r"attn|attention|kv|window|index|ssm|mamba|linear|conv|sparse|compress|chunk|layer_type|layers_type|pattern|latent|"
-    r"lora|sink(?!horn)|recurrent|delta|full_|global_|block_size|share_layer|memory|retention|rwkv|head"
-)
+_DRAFTS = ("mtp_", "nextn_", "num_mtp_", "num_nextn_", "draft_", "eagle_")
+"""Beginnings of fields that describe draft layers only."""
 
-_SUFFIXES = ("_bias", "_dropout", "_multiplier", "_theta", "_alpha", "_beta", "_factor", "_eps", "_std", "_softcapping")
-
-HARMLESS = frozenset(
-    """
-    attention_bias attention_dropout attention_probs_dropout_prob attn_pdrop attention_value_scale
-    attention_softmax_in_fp32 attn_implementation _attn_implementation add_swa_attention_sink_bias
-    add_full_attention_sink_bias add_cross_attention cross_attention_hidden_size pruned_heads
-    use_bidirectional_attention attn_logit_softcapping attention_multiplier swa_num_attention_heads
-    swa_rope_theta indexer_rope_interleave group_norm_size attention_k_eq_v mamba_hidden_act mamba_proj_bias
-    mamba_conv_bias use_mamba_kernels use_mambapy use_conv_bias chunk_size chunk_size_feed_forward
-    scale_attention_softmax_in_fp32 compress_rope_theta rope_head_dim qk_head_dim linear_silu linear_rope
-    attention_type encoder_no_repeat_ngram_size prefix_lm_head rotary_kv layernorm_full_attention_alpha
-    layernorm_full_attention_beta layernorm_linear_attention_alpha layernorm_linear_attention_beta
-    output_attentions scale_attn_weights attention_function lm_head_bias mamba_ssm_dtype use_qk_norm_per_head
-    norm_head partial_rotary_factor num_attention_heads lm_head bias_lm_head
-    apply_residual_connection_post_layernorm mlp_linear_bias num_key_value_heads head_dim
-    full_attention_interval query_pre_attn_scalar rotary_dim use_mla mla_use_nope hidden_act rope_interleave
-    activation_sparsity_pattern parallel_attn attn_scale
-    use_attention_bias fuse_attention_qkv attn_temperature_tuning num_logits_to_keep
-    """.split()  # noqa: SIM905
-)
-"""Fields whose names look like cache layout and that change no byte of it."""
+_BY_CLASS = {
+    "GPT2LMHeadModel": "gpt2",
+    "GPTBigCodeForCausalLM": "gpt_bigcode",
+    "OPTForCausalLM": "opt",
+    "LlamaForCausalLM": "llama",
+    "MistralForCausalLM": "mistral",
+    "MixtralForCausalLM": "mixtral",
+    "FalconForCausalLM": "falcon",
+    "Qwen2ForCausalLM": "qwen2",
+}
 
 
 class Config:
-    """Fields of a config, the text part of a multimodal one first.
+    """Fields of a config, the text part of a multimodal one first, then what the class of its model type takes.
 
     Reading collects faults instead of stopping: ask :meth:`finish` at the end.
+
+    Args:
+        config: the fields.
+        file: name for faults.
+        harmless: fields that the user's card declares to leave the cache alone.
     """
 
-    def __init__(self, config: Mapping[str, Any], file: str) -> None:
+    def __init__(self, config: Mapping[str, Any], file: str, harmless: Iterable[str] = ()) -> None:
         self.file = file
-        self.outer = config
-        nested = next((config[key] for key in _NESTED if isinstance(config.get(key), Mapping)), None)
-        self.text: Mapping[str, Any] = config if nested is None else nested
+        self.harmless = tuple(harmless)
+        self.outer: tuple[Mapping[str, Any], ...] = ()
+        self.text: Mapping[str, Any] = config
+        while (
+            inner := next((self.text[k] for k in NESTED if isinstance(self.text.get(k), Mapping)), None)
+        ) is not None:
+            self.outer, self.text = (self.text, *self.outer), inner
         self.used: set[str] = set()
         self.faults: list[Fault] = []
         self.gaps: list[str] = []
         self.notes: list[str] = []
+        self.assumed: dict[str, Any] = {}
+        self.kind = self._kind()
+        self.kinds = (self.kind, *(str(part.get("model_type", "")) for part in self.outer))
+        self.defaults = class_defaults(self.kind)
+
+    def _kind(self) -> str:
+        """The text part's model type; where a trimmed config lacks it, what its outer type or class stands for."""
+        self.used.update(("model_type", "architectures"))
+        if self.text.get("model_type") is not None:
+            return str(self.text["model_type"])
+        for part in self.outer:
+            named = known_types().get(str(part.get("model_type", "")))
+            if named is not None:
+                return named.text_type or named.name
+        classes = self.text.get("architectures")
+        classes = classes if isinstance(classes, list | tuple) else ()
+        return next((_BY_CLASS[name] for name in map(str, classes) if name in _BY_CLASS), "")
+
+    def overlaid(self, fields: Mapping[str, Any]) -> Config:
+        """The same config with other fields for one layer; what is read and found is remembered in both."""
+        view = copy.copy(self)
+        view.text = {**self.text, **fields}
+        return view
 
     def has(self, *names: str) -> bool:
         """Whether one of the fields is given and not null."""
         return any(self.get(name) is not None for name in names)
 
     def get(self, *names: str, default: Any = None) -> Any:
-        """The first of the fields that is given and not null."""
-        found = default
-        for name in reversed(names):
-            self.used.add(name)
-            if self.text.get(name) is not None:
-                found = self.text[name]
-            elif self.outer.get(name) is not None:
-                found = self.outer[name]
-        return found
+        """The first of the fields that is given and not null, else what the class takes."""
+        self.used.update(names)
+        for part in (self.text, *self.outer):
+            for name in names:
+                if part.get(name) is not None:
+                    return part[name]
+        if any(name in self.text for name in names):  # null, as released: no size is assumed for it
+            return next((d.value for name in names if (d := self._default(name)) and not d.nested_only), default)
+        for name in names:
+            assumed = self._default(name)
+            if assumed is not None and not (assumed.nested_only and not self.outer):
+                if assumed.nested_only:
+                    self.assumed[name] = assumed.value
+                return assumed.value
+        return default
+
+    def _default(self, name: str) -> Any:
+        return self.defaults.get(name)
 
     def need(self, *names: str) -> int:
         """The first of the fields that is given, a positive whole number; a fault where none is."""
@@ -130,25 +159,52 @@ class Config:
         """Remember that a field is wrong."""
         self.faults.append(Fault(self.file, 0, field, "" if value == "" else str(value), expected, hint))
 
+    def understood(self, field: str, value: Any) -> bool:
+        """Whether a field was read, is switched off, or is known to change no byte of the cache."""
+        return (
+            value in (None, False, 0, "", [], {})
+            or field in self.used
+            or field in self.harmless
+            or any(leaves_cache_alone(kind, field) for kind in self.kinds)
+        )
+
     def finish(self) -> None:
-        """Raise what was found, including fields that look like cache layout and that nothing read.
+        """Raise what was found, including every field that nothing read and that is not known to be harmless.
 
         Raises:
             InputError: naming every field.
         """
-        for name, value in self.text.items():
-            ignored = name in self.used or name in HARMLESS or name.endswith(_SUFFIXES)
-            ignored = ignored or not _TOUCHES_CACHE.search(name)
-            if not ignored and value not in (None, False, 0, "", [], {}) and not name.startswith("vision"):
-                near = nearest(name, self.used)
-                self.fault(
-                    name,
-                    value,
-                    "This field may change the cache and is not understood.",
-                    near if "mean" in near else "",
-                )
+        drafts = []
+        for name, value in {**self._outer_fields(), **self.text}.items():
+            if self.understood(name, value):
+                continue
+            if name.startswith(_DRAFTS):
+                drafts.append(name)
+                continue
+            near = nearest(name, self.used)
+            self.fault(name, value, _UNKNOWN, near if "mean" in near else _DECLARE)
+        for name in sorted(set(self.harmless) - set(self.text) - set(self._outer_fields())):
+            self.fault("harmless", name, "Fields of the config are allowed.", nearest(name, self.text))
         if self.faults:
             raise InputError(self.faults)
+        if self.harmless:
+            self.notes.append(f"declared by the card to leave the cache alone: {', '.join(self.harmless)}")
+        if drafts:
+            self.notes.append(f"draft layers are taken to be like the last full layer; not read: {', '.join(drafts)}")
+        if self.assumed:
+            taken = ", ".join(f"{name} {value}" for name, value in sorted(self.assumed.items()))
+            self.notes.append(f"left out of the config and taken from the class of {self.kind}: {taken}")
+
+    def _outer_fields(self) -> dict[str, Any]:
+        """Fields around the text part, without the groups that hold it or another modality."""
+        fields: dict[str, Any] = {}
+        for part in self.outer:
+            fields |= {name: value for name, value in part.items() if not isinstance(value, Mapping)}
+        return fields
+
+
+_UNKNOWN = "This field is not known to leave the cache alone."
+_DECLARE = "If it changes no byte of the cache, name it under `harmless` in a card."
 
 
 def _also(names: tuple[str, ...]) -> str:

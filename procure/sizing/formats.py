@@ -67,8 +67,8 @@ class Convention:
     """What an engine keeps beside the formula.
 
     Attributes:
-        state: encoding of recurrent states by family (``gdn``, ``kda``, ``lightning``, ``mamba``); ``config`` means the
-            dtype that the config names, else ``fallback``.
+        state: encoding of recurrent states by family (``gdn``, ``kda``, ``lightning``, ``mamba``, ``rwkv``); ``config``
+            means the dtype that the config names, else ``fallback``.
         conv: encoding of short-convolution states.
         extra_conv_columns: columns kept beyond kernel - 1.
         value_channels_only: the convolution is counted over the value channels alone.
@@ -166,7 +166,7 @@ def convention(name: str | Convention) -> Convention:
     return Convention(
         name=name,
         fallback=row["state"],
-        state=tuple((family, row[family]) for family in ("gdn", "kda", "lightning", "mamba")),
+        state=tuple((family, row[family]) for family in ("gdn", "kda", "lightning", "mamba", "rwkv")),
         conv=row["conv"],
         extra_conv_columns={"K-1": 0, "K": 1}[row["conv_columns"]],
         value_channels_only=row["conv_channels"] == "value",

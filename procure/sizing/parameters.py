@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from procure.sizing.attention import Attention
-from procure.sizing.builders import PURE_MAMBA, model_type
+from procure.sizing.builders import PURE_MAMBA
 from procure.sizing.config import Config
 
 _PLAIN_MLP = (
@@ -21,7 +21,6 @@ _PLAIN_MLP = (
     "nemotron",
 )
 _FOUR_TIMES = ("gpt2", "gpt_bigcode", "gptj", "opt", "falcon", "bloom")
-_TIED = ("gpt2", "gpt_bigcode", "opt", "gemma", "gemma2", "gemma3_text", "falcon", "bloom")
 
 
 @dataclass(frozen=True)
@@ -82,7 +81,7 @@ class FeedForward:
 def read_feed_forward(config: Config, attention: tuple[Attention | None, ...]) -> FeedForward:
     """Dense, shared and routed weights; fields that a trimmed config lacks are remembered in ``config.gaps``."""
     hidden = config.want("hidden_size", "n_embd") or 0
-    matrices = 2 if model_type(config) in _PLAIN_MLP else 3
+    matrices = 2 if config.kind in _PLAIN_MLP else 3
     experts = config.optional("n_routed_experts", "num_experts", "num_local_experts", "moe_num_experts")
     moe_layers = _moe_layers(config, attention) if experts else set()
     dense_layers = _ffn_positions(config, attention) - moe_layers
@@ -93,7 +92,7 @@ def read_feed_forward(config: Config, attention: tuple[Attention | None, ...]) -
         width = config.optional("intermediate_size_mlp", "dense_intermediate_size") or config.optional(
             "intermediate_size", "n_inner", "ffn_dim"
         )
-        if width is None and model_type(config) in _FOUR_TIMES:
+        if width is None and config.kind in _FOUR_TIMES:
             width = 4 * hidden
         width = width or config.want("intermediate_size") or 0
         shared += len(dense_layers) * matrices * hidden * width
@@ -130,14 +129,14 @@ def _shared_width(config: Config, width: int) -> int:
     )
     if config.get(*named) is not None:
         return config.whole(*named)
-    if model_type(config) == "llama4_text":
+    if config.kind == "llama4_text":
         return width
     return width * config.whole("n_shared_experts", "num_shared_experts")
 
 
 def _ffn_positions(config: Config, attention: tuple[Attention | None, ...]) -> set[int]:
     """Positions with a feed-forward block: every layer, or those without attention where a pattern lists them."""
-    if model_type(config) in PURE_MAMBA:
+    if config.kind in PURE_MAMBA:
         return set()
     if config.get("hybrid_override_pattern") or config.get("layers_block_type"):
         return {position for position, layer in enumerate(attention) if layer is None}
@@ -199,4 +198,4 @@ def count_parameters(
 
 def is_tied(config: Config) -> bool:
     """Whether the output projection is the embedding table."""
-    return bool(config.get("tie_word_embeddings", default=model_type(config) in _TIED))
+    return bool(config.get("tie_word_embeddings"))

@@ -1,7 +1,8 @@
 """Which kind of layer stands where: the many ways in which configs say so, brought to one list.
 
 Kinds: ``full``, ``window``, ``chunked``, ``blocks`` (block-sparse with an index), ``linear`` (GDN, KDA or lightning),
-``mamba``, ``none`` (MLP or MoE position).
+``mamba``, ``parallel`` (attention beside Mamba-2), ``conv`` (short convolution), ``rwkv``, ``none`` (MLP or MoE
+position).
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from procure.sizing.builders import PURE_MAMBA
 from procure.sizing.config import Config
 
 _TYPE_NAMES = {
@@ -27,13 +29,15 @@ _TYPE_NAMES = {
     "kda": "linear",
     "mamba": "mamba",
     "mamba2": "mamba",
+    "hybrid": "parallel",
+    "conv": "conv",
     "moe": "none",
     "mlp": "none",
 }
 _LETTERS = {"*": "full", "M": "mamba", "E": "none", "-": "none"}
 
 
-def layer_kinds(config: Config, model_type: str) -> list[str]:
+def layer_kinds(config: Config) -> list[str]:
     """The kind of every layer, in order.
 
     Faults are remembered in ``config``: a list of another length than ``num_hidden_layers``, an unknown kind, or two
@@ -41,7 +45,7 @@ def layer_kinds(config: Config, model_type: str) -> list[str]:
     """
     told = {field: _settled(config, kinds) for field, way in _LISTS.items() if (kinds := way(config)) is not None}
     if not told:
-        kinds = next((kinds for way in _RULES if (kinds := way(config, model_type)) is not None), None)
+        kinds = next((kinds for way in _RULES if (kinds := way(config)) is not None), None)
         told = {"num_hidden_layers": ["full"] * _layers(config) if kinds is None else kinds}
     first, kinds = next(iter(told.items()))
     for field, other in told.items():
@@ -169,8 +173,16 @@ def _interval(config: Config) -> list[str] | None:
     return ["full" if (layer + 1) % interval == 0 else "linear" for layer in range(_layers(config))]
 
 
-def _pure_mamba(config: Config, model_type: str) -> list[str] | None:
-    return ["mamba"] * _layers(config) if model_type in ("mamba", "falcon_mamba", "mamba2") else None
+def _of_one_kind(config: Config) -> list[str] | None:
+    """Model types whose layers are all of one kind, which no field names."""
+    one = {"falcon_h1": "parallel", "rwkv": "rwkv", "rwkv5": "rwkv", "rwkv6": "rwkv", "rwkv7": "rwkv"}
+    one |= dict.fromkeys(PURE_MAMBA, "mamba")
+    return [one[config.kind]] * _layers(config) if config.kind in one else None
+
+
+def _convolutions(config: Config) -> list[str] | None:
+    full = config.items("full_attn_idxs")
+    return None if full is None else ["full" if layer in full else "conv" for layer in range(_layers(config))]
 
 
 def _bamba(config: Config) -> list[str] | None:
@@ -178,9 +190,9 @@ def _bamba(config: Config) -> list[str] | None:
     return None if full is None else ["full" if layer in full else "mamba" for layer in range(_layers(config))]
 
 
-def _llama4(config: Config, model_type: str) -> list[str] | None:
+def _llama4(config: Config) -> list[str] | None:
     """Chunked layers use rope; every fourth layer (or those with 0 in ``no_rope_layers``) is full and has none."""
-    if not config.has("attention_chunk_size") or model_type.startswith("mimo"):
+    if not config.has("attention_chunk_size") or config.kind.startswith("mimo"):
         return None
     config.need("attention_chunk_size")
     count = _layers(config)
@@ -188,38 +200,36 @@ def _llama4(config: Config, model_type: str) -> list[str] | None:
     if ropes:
         return ["chunked" if mark else "full" for mark in ropes]
     interval = config.optional("no_rope_layer_interval")
-    if interval is None and not model_type.startswith("llama4"):
+    if interval is None and not config.kind.startswith("llama4"):
         config.fault("no_rope_layer_interval", "", "Needed beside attention_chunk_size: which layers are full.")
     every = interval or 4
     return ["full" if (layer + 1) % every == 0 else "chunked" for layer in range(count)]
 
 
-def _window_pattern(config: Config, model_type: str) -> list[str] | None:
-    if not config.has("sliding_window"):
+def _windows(config: Config) -> list[str] | None:
+    """Which layers have the window: a pattern, or every layer from ``max_window_layers`` on.
+
+    A pattern is a text that repeats, L for a window and G for a full layer, or a number n: every n-th layer is full.
+    ``use_sliding_window: false`` switches all windows off.
+    """
+    switch = config.get("use_sliding_window")
+    if not config.has("sliding_window", "sliding_window_size") or switch is False:
         return None
-    every = config.optional("sliding_window_pattern", "_sliding_window_pattern")
-    if every is None and model_type.startswith(("gemma2", "gemma3")):
-        every = 2 if model_type.startswith("gemma2") else 6
-    if every is None:
-        return None
-    return ["full" if (layer + 1) % every == 0 else "window" for layer in range(_layers(config))]
-
-
-_WINDOW_EVERYWHERE = frozenset(
-    "mistral mixtral ministral phi3 phimoe starcoder2 qwen2 qwen2_moe qwen2_vl qwen3 qwen3_moe".split()  # noqa: SIM905
-)
-
-
-def _window_all(config: Config, model_type: str) -> list[str] | None:
-    """A window on every layer, or from ``max_window_layers`` on; switched off by ``use_sliding_window: false``."""
-    window, switch = config.get("sliding_window"), config.get("use_sliding_window")
-    first = config.whole("max_window_layers") if switch else 0
-    if window is None or switch is False:
-        return None
-    if model_type not in _WINDOW_EVERYWHERE:
-        expected = "Needed beside sliding_window: which layers have the window (full_attention, sliding_attention)."
+    count, first = _layers(config), config.whole("max_window_layers") if switch else 0
+    names = ("sliding_window_pattern", "_sliding_window_pattern")
+    pattern = config.get(*names, *(("global_attn_every_n_layers",) if config.kind == "afmoe" else ()))
+    if isinstance(pattern, int) and not isinstance(pattern, bool) and 0 < pattern <= _MOST_LAYERS:
+        pattern = "L" * (pattern - 1) + "G"
+    if pattern is None:
+        name = "sliding_window" if config.has("sliding_window") else "sliding_window_size"
+        expected = f"Needed beside {name}: which layers have the window (full_attention, sliding_attention)."
         config.fault("layer_types", "", expected)
-    return ["window" if layer >= first else "full" for layer in range(_layers(config))]
+        pattern = "G"
+    if not isinstance(pattern, str) or set(pattern) - {"L", "G"} or not pattern:
+        config.fault("sliding_window_pattern", pattern, "A number of layers, or a text of L (window) and G (full).")
+        pattern = "G"
+    marks = (pattern * (count // len(pattern) + 1))[:count]
+    return ["window" if mark == "L" and layer >= first else "full" for layer, mark in enumerate(marks)]
 
 
 _LISTS: dict[str, Callable[[Config], list[str] | None]] = {
@@ -229,6 +239,7 @@ _LISTS: dict[str, Callable[[Config], list[str] | None]] = {
     "sparse_attention_config": _block_sparse,
     "attn_layer_period": _jamba,
     "attn_layer_indices": _bamba,
+    "full_attn_idxs": _convolutions,
     "linear_attn_config": _kimi,
     "attn_type_list": _minimax,
     "layer_group_size": _bailing,
@@ -237,5 +248,5 @@ _LISTS: dict[str, Callable[[Config], list[str] | None]] = {
 }
 """Fields that name the kind of every layer."""
 
-_RULES: tuple[Callable[[Config, str], list[str] | None], ...] = (_pure_mamba, _llama4, _window_pattern, _window_all)
+_RULES: tuple[Callable[[Config], list[str] | None], ...] = (_of_one_kind, _llama4, _windows)
 """What a window or chunk means where no field names the layers."""

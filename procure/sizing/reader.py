@@ -8,20 +8,24 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+from procure.errors import Fault, InputError
 from procure.sizing.attention import Attention
 from procure.sizing.builders import (
-    KNOWN,
     build_block_sparse,
     build_chunked,
     build_compressed,
+    build_convolution,
     build_full,
     build_linear,
     build_mamba,
+    build_parallel,
+    build_rwkv,
     build_window,
-    model_type,
 )
 from procure.sizing.config import Config
+from procure.sizing.model_types import known_types
 from procure.sizing.patterns import layer_kinds
+from procure.sizing.per_layer import layer_fields, read_block_configs, skips_attention
 from procure.sizing.softmax import GroupedQuery, Latent
 
 _BUILD: dict[str, Callable[[Config], Attention]] = {
@@ -31,39 +35,95 @@ _BUILD: dict[str, Callable[[Config], Attention]] = {
     "linear": build_linear,
     "mamba": build_mamba,
     "blocks": build_block_sparse,
+    "parallel": build_parallel,
+    "conv": build_convolution,
+    "rwkv": build_rwkv,
 }
 
 _SETTLED = (
     "sliding_window",
     "use_sliding_window",
     "max_window_layers",
-    "sliding_window_size",
     "sliding_window_pattern",
     "_sliding_window_pattern",
-    "global_attn_every_n_layers",
-    "num_sliding_attention_heads",
 )
 """Fields that say nothing more once every layer's kind is known."""
 
+_SETTLED_OF = {
+    "llama4": ("no_rope_layers", "no_rope_layer_interval"),
+    "mimo": ("attention_chunk_size", "sliding_window_size"),
+    "afmoe": ("global_attn_every_n_layers",),
+}
+"""The same for model types that begin so: they say again which layers have the chunk or window, or how long it is."""
+
 
 def read_attention(config: Config) -> tuple[Attention | None, ...]:
-    """Every layer's attention, None for MLP and MoE positions; faults are remembered in ``config``."""
-    kind = model_type(config)
+    """Every layer's attention, None for MLP and MoE positions; faults are remembered in ``config``.
+
+    Raises:
+        InputError: a model type that is refused.
+    """
+    _check_type(config)
     ratios = _ratios(config)
     if ratios is not None:
         return tuple(build_compressed(config, ratio) for ratio in ratios)
-    kinds = layer_kinds(config, kind)
-    config.used.update(_SETTLED)
-    if kind.startswith("mimo"):
-        config.used.add("attention_chunk_size")  # repeats the window
-    made = {name: _BUILD[name](config) for name in sorted(set(kinds) - {"none"})}
-    layers: list[Attention | None] = [made.get(name) for name in kinds]
-    if kind == "longcat_flash" and not config.has("num_hidden_layers"):
+    layers = read_block_configs(config)
+    if layers is None:
+        layers = _layers_by_kind(config)
+    if config.kind == "longcat_flash" and config.has("num_layers") and not config.has("num_hidden_layers"):
         layers = [layer for layer in layers for _ in range(2)]  # every layer has two attentions
-    layers = _indexed(config, layers)
-    if kind not in KNOWN and not config.faults:
-        config.notes.append(f"model_type {kind!r} is not known by name; its layers were read from its fields")
+    layers = _repeated(config, _indexed(config, layers))
     return _shared(config, layers)
+
+
+def _check_type(config: Config) -> None:
+    """Say what is known of the model type.
+
+    Raises:
+        InputError: a type that is known to keep its cache in a way that is not counted here.
+    """
+    known = known_types().get(config.kind)
+    if known is None:
+        config.notes.append(f"model_type {config.kind!r} is not known by name; its layers were read from its fields")
+    elif known.status == "refused":
+        raise InputError([Fault(config.file, 0, "model_type", config.kind, known.reason)])
+    elif known.status == "unchecked":
+        config.notes.append(f"no instance of model_type {config.kind!r} was compared; read from its fields")
+
+
+def _layers_by_kind(config: Config) -> list[Attention | None]:
+    """One attention per kind of layer, and one more for every layer that has fields of its own."""
+    kinds = layer_kinds(config)
+    config.used.update(_SETTLED)
+    for beginning, names in _SETTLED_OF.items():
+        if config.kind.startswith(beginning):
+            config.used.update(names)
+    if config.get("use_bidirectional_attention") == "all":
+        config.fault("use_bidirectional_attention", "all", "An LLM that looks ahead keeps other windows.")
+    own = layer_fields(config, len(kinds))
+    shared = {kind for layer, kind in enumerate(kinds) if layer not in own and kind != "none"}
+    made = {kind: _BUILD[kind](config) for kind in sorted(shared)}
+    layers: list[Attention | None] = [made.get(kind) for kind in kinds]
+    for layer, fields in own.items():
+        view, kind = config.overlaid(fields), kinds[layer]
+        if kind == "window" and not view.has("sliding_window", "sliding_window_size"):
+            kind = "full"
+        layers[layer] = None if kind == "none" or skips_attention(fields) else _BUILD[kind](view)
+    return layers
+
+
+def _repeated(config: Config, layers: list[Attention | None]) -> list[Attention | None]:
+    """Looped LLMs run their stack several times, and every pass keeps a cache of its own.
+
+    Ouro (arXiv 2510.25741) runs all layers ``total_ut_steps`` times; HRM-Text's ``num_hidden_layers`` counts the
+    passes already where ``num_layers_per_stack`` stands beside it.
+    """
+    if config.kind == "ouro":
+        return layers * config.whole("total_ut_steps", default=1)
+    if config.kind == "hrm_text":
+        passes = config.need("H_cycles") * (config.need("L_cycles") + 1)
+        return layers if config.has("num_layers_per_stack") else layers * passes
+    return layers
 
 
 _MOST_DRAFTS = 100
@@ -128,22 +188,30 @@ def _indexed(config: Config, layers: list[Attention | None]) -> list[Attention |
 def _shared(config: Config, layers: list[Attention | None]) -> tuple[Attention | None, ...]:
     """Layers that read another layer's cache and keep none of their own.
 
-    ``num_kv_shared_layers``: that many last layers; ``kv_source_layers``: each layer names its source.
+    ``num_kv_shared_layers``: that many last layers; ``kv_source_layers``: each layer names its source; ``use_cla``:
+    of every ``cla_share_factor`` layers the first owns the cache that all of them read (cross-layer attention,
+    arXiv 2405.12981; HunYuan-Large, arXiv 2411.02265).
     """
     shared = min(config.whole("num_kv_shared_layers"), len(layers))
     sources = config.items("kv_source_layers")
     if sources is not None and len(sources) != len(layers):
         config.fault("kv_source_layers", f"{len(sources)} entries", f"{len(layers)} entries are needed.")
         sources = None
+    sharing = next((name for name in ("kv_source_layers", "use_cla") if config.get(name)), "num_kv_shared_layers")
     borrowed = set(range(len(layers) - shared, len(layers)))
     borrowed |= {layer for layer, source in enumerate(sources or ()) if source != layer}
+    if config.get("use_cla"):
+        every = config.need("cla_share_factor")
+        borrowed |= {layer for layer in range(len(layers)) if layer % every}
+    elif "use_cla" in config.text:
+        config.used.add("cla_share_factor")
     result = list(layers)
     for position in borrowed:
         layer = layers[position]
         if isinstance(layer, GroupedQuery | Latent):
             result[position] = replace(layer, owner=False)
         elif layer is not None:
-            config.fault("kv_source_layers", position, f"A {layer.label} layer cannot share its cache.")
+            config.fault(sharing, position, f"A {layer.label} layer cannot share its cache.")
     return tuple(result)
 
 

@@ -1,4 +1,6 @@
-"""Layers that keep a state of fixed size instead of keys and values: GDN, KDA, Lightning, Mamba-1, Mamba-2.
+"""Layers that keep a state of fixed size instead of keys and values.
+
+GDN, KDA, Lightning, Mamba-1, Mamba-2, RWKV and short convolutions.
 
 Every decode step reads the whole state and writes it back, so a step moves twice the state.
 State dtypes differ between engines by a factor 2; see :class:`procure.sizing.formats.Convention`.
@@ -222,3 +224,76 @@ class Mamba1(Attention):
         inner = self.inner
         steps = inner * (self.time_step_rank + 2 * self.state_dim) + self.time_step_rank * inner
         return hidden * 2 * inner + self.kernel * inner + steps + inner * self.state_dim + inner * hidden
+
+
+@dataclass(frozen=True)
+class ShortConvolution(Attention):
+    """A gated short convolution in place of attention (LFM2, arXiv 2511.23404): ``(K - 1) d b``, no S.
+
+    Attributes:
+        channels: d, the hidden size.
+        kernel: K.
+    """
+
+    channels: int
+    kernel: int
+    speculative_columns: int = 0
+    family: ClassVar[str] = "short_conv"
+
+    @property
+    def label(self) -> str:
+        """Short convolution."""
+        return "short convolution"
+
+    def parts(self, convention: Convention) -> tuple[Part, ...]:
+        """The convolution's last columns."""
+        return (_conv(self.kernel, self.channels, convention, self.speculative_columns),)
+
+    def decode_work(self) -> Work:
+        """2 K FLOP per channel, and 2 for its two gates."""
+        return ((self.channels * (2.0 * self.kernel + 2.0), PER_SEQUENCE),)
+
+    def parameters(self, hidden: int) -> int:
+        """Input projection (two gates and the value), convolution, output."""
+        return 3 * hidden * self.channels + self.kernel * self.channels + self.channels * hidden
+
+
+@dataclass(frozen=True)
+class Rwkv(Attention):
+    """RWKV: what is kept of the token before (of time mixing and of channel mixing), and a state; no S.
+
+    RWKV-4 (arXiv 2305.13048) keeps a numerator, a denominator and the largest exponent per channel:
+    ``3 A b_s + 2 d b``. From RWKV-5 on (arXiv 2404.05892, 2503.14456) every head keeps a matrix of p x p:
+    ``A p b_s + 2 d b``. Engines keep these states in fp32.
+
+    Attributes:
+        hidden: d, the width of the residual stream.
+        channels: A, channels of time mixing.
+        head_dim: p, or None for RWKV-4.
+    """
+
+    hidden: int
+    channels: int
+    head_dim: int | None = None
+    state_dtype: str | None = None
+    family: ClassVar[str] = "rwkv"
+
+    @property
+    def _per_channel(self) -> int:
+        return 3 if self.head_dim is None else self.head_dim
+
+    def parts(self, convention: Convention) -> tuple[Part, ...]:
+        """The state of every channel and the last token's two vectors."""
+        shift = encodings()[convention.conv]
+        return (
+            _state("rwkv", self.channels, self._per_channel, self.state_dtype, convention),
+            Part("conv_state", "conv", self.hidden, 2, PER_SEQUENCE, PER_SEQUENCE, shift, True),
+        )
+
+    def decode_work(self) -> Work:
+        """Decay 1, update 2, read 2 FLOP per state element."""
+        return ((5.0 * self.channels * self._per_channel, PER_SEQUENCE),)
+
+    def parameters(self, hidden: int) -> int:
+        """Receptance, key, value and output; the gate of RWKV-5 and later."""
+        return hidden * self.channels * (4 if self.head_dim is None else 5)

@@ -5,7 +5,8 @@ import pytest
 
 from procure.sizing import Card
 from procure.sizing.cards import read_card
-from procure.sizing.compare import dsa_points
+from procure.sizing.compare import architecture_class, dsa_points
+from procure.sizing.reserve import reserved_bytes
 
 
 def card_of(*attention, **keys):
@@ -131,6 +132,85 @@ def test_mamba_states():
     assert first.state_bytes("bf16") == 8192 * 16 * 4 + 3 * 8192 * 2
     second = card_of({"family": "mamba2", "heads": 64, "head_dim": 64, "state_dim": 128, "groups": 8, "kernel": 4})
     assert second.state_bytes("bf16") == 64 * 64 * 128 * 4 + 3 * (64 * 64 + 2 * 8 * 128) * 2
+
+
+FALCON_H1 = {
+    "model_type": "falcon_h1",
+    "hidden_size": 2048,
+    "num_hidden_layers": 36,
+    "num_attention_heads": 8,
+    "num_key_value_heads": 2,
+    "head_dim": 128,
+    "mamba_d_ssm": 3072,
+    "mamba_n_heads": 48,
+    "mamba_d_head": 64,
+    "mamba_d_state": 256,
+    "mamba_n_groups": 1,
+    "mamba_d_conv": 4,
+}
+
+
+def test_attention_beside_mamba_in_one_layer_keeps_both():
+    card = read_card(FALCON_H1, "falcon.json", "falcon")
+    state = 36 * (48 * 64 * 256 * 4 + 3 * (48 * 64 + 2 * 256) * 2)
+    assert card.state_bytes("bf16") == state
+    assert card.stored_bytes(S, "bf16") == S * 36 * 2 * 2 * 128 * 2 + state
+    assert card.loaded_bytes(S, "bf16") == S * 36 * 2 * 2 * 128 * 2 + 2 * state
+    assert (card.description, card.kv_heads_shardable) == ("36 GQA with Mamba-2", 2)
+    assert architecture_class(card) == "hybrid"
+    assert card.speculating(2).state_bytes("bf16") - state == 36 * 2 * (48 * 64 + 2 * 256) * 2
+
+
+def test_members_of_a_layer_are_reserved_as_if_they_stood_alone():
+    both = read_card(FALCON_H1 | {"num_hidden_layers": 1}, "falcon.json", "falcon")
+    mamba = {"family": "mamba2", "heads": 48, "head_dim": 64, "state_dim": 256, "groups": 1, "kernel": 4}
+    apart = card_of(gqa(query_heads=8, kv_heads=2), mamba)
+    assert reserved_bytes(both, S, "bf16") == reserved_bytes(apart, S, "bf16")
+    assert both.decode_attention_flops(S) == apart.decode_attention_flops(S)
+    assert both.prefill_attention_flops(S) == apart.prefill_attention_flops(S)
+
+
+def test_zamba_keeps_a_cache_for_every_use_of_its_shared_attention():
+    config = {
+        "model_type": "zamba2",
+        "hidden_size": 2560,
+        "num_hidden_layers": 6,
+        "layers_block_type": ["mamba", "mamba", "hybrid"] * 2,
+        "num_attention_heads": 32,
+        "attention_head_dim": 160,
+        "n_mamba_heads": 80,
+        "mamba_headdim": 64,
+        "mamba_d_state": 64,
+        "mamba_ngroups": 1,
+        "mamba_d_conv": 4,
+    }
+    card = read_card(config, "zamba.json", "zamba")
+    assert card.bytes_per_token(S, "bf16") == 2 * 32 * (160 + 160) * 2
+    assert card.state_bytes("bf16") == 6 * (80 * 64 * 64 * 4 + 3 * (80 * 64 + 2 * 64) * 2)
+
+
+def test_short_convolutions_keep_their_last_columns():
+    config = {
+        "model_type": "lfm2",
+        "hidden_size": 2048,
+        "num_hidden_layers": 4,
+        "num_attention_heads": 32,
+        "num_key_value_heads": 8,
+        "full_attn_idxs": [2],
+        "conv_L_cache": 3,
+    }
+    card = read_card(config, "lfm2.json", "lfm2")
+    assert card.stored_bytes(S, "bf16") == S * 8 * 2 * 64 * 2 + 3 * 2 * 2048 * 2
+    assert card.description == "3 short convolution + 1 GQA"
+    assert card_of({"family": "short_conv", "channels": 2048, "kernel": 3}).stored_bytes(S, "fp8") == 2 * 2048 * 2
+
+
+def test_rwkv_keeps_three_numbers_or_a_matrix_row_per_channel():
+    fourth = {"model_type": "rwkv", "hidden_size": 768, "num_hidden_layers": 12, "attention_hidden_size": 1024}
+    assert read_card(fourth, "r.json", "r").stored_bytes(S, "bf16") == 12 * (3 * 1024 * 4 + 2 * 768 * 2)
+    later = {"model_type": "rwkv6", "hidden_size": 2048, "num_hidden_layers": 24, "head_size": 64}
+    assert read_card(later, "r.json", "r").stored_bytes(S, "bf16") == 24 * (2048 * 64 * 4 + 2 * 2048 * 2)
+    assert card_of({"family": "rwkv", "hidden": 768, "channels": 768}).state_bytes("bf16") == 3 * 768 * 4 + 2 * 768 * 2
 
 
 def test_a_step_reads_a_state_and_writes_it_back():
