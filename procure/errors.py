@@ -11,6 +11,9 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+MOST_SHOWN = 200
+"""Characters of a value that a sentence shows."""
+
 
 @dataclass(frozen=True, order=True)
 class Fault:
@@ -29,7 +32,8 @@ class Fault:
     def __str__(self) -> str:
         row, column = f"row {self.row}" if self.row else "", f"column {self.column}" if self.column else ""
         where = ", ".join(part for part in (self.file, row, column) if part)
-        read = f" read {self.value!r}." if self.value else ""
+        shown = self.value if len(self.value) <= MOST_SHOWN else f"{self.value[:MOST_SHOWN]}..."
+        read = f" read {shown!r}." if self.value else ""
         hint = f" {self.hint}" if self.hint else ""
         return f"{where}:{read} {self.expected}{hint}"
 
@@ -66,7 +70,7 @@ BROKEN = (
 
 
 @contextmanager
-def guarded(file: str, expected: str, hint: str = "") -> Iterator[None]:
+def guard_reader(file: str, expected: str, hint: str = "") -> Iterator[None]:
     """Take a user's file apart: whatever a parser raises on it is a fault of that file.
 
     Each reader stands inside one such guard, and nothing else does: checks that know more than "cannot be read" come

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from procure.catalogue import Catalogue
-from procure.errors import Fault, nearest
+from procure.errors import Fault, InputError, guard_reader, nearest
 from procure.quarter import Quarter
 
 REQUIRED = ("name", "first_quarter", "planned_quarters")
@@ -103,6 +103,14 @@ class Settings(BaseModel):
 def parse_toml(content: bytes) -> tuple[dict[str, Any], list[Fault]]:
     """The keys of ``case.toml`` and what is wrong with the file itself."""
     try:
+        with guard_reader(FILE, "Not valid TOML."):
+            return _loaded(content)
+    except InputError as error:
+        return {}, error.faults
+
+
+def _loaded(content: bytes) -> tuple[dict[str, Any], list[Fault]]:
+    try:
         return tomllib.loads(content.decode("utf-8-sig")), []
     except UnicodeDecodeError as error:
         return {}, [Fault(FILE, 0, "", "", f"Save the file as UTF-8; byte {error.start} is not.")]
@@ -165,6 +173,8 @@ def _say(item: Any) -> str:
 
 
 def _show(value: object) -> str:
+    if isinstance(value, int) and value.bit_length() > 1_000:
+        return "a number of hundreds of digits"
     return value if isinstance(value, str) else repr(value)
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import IO, Any
 from xml.etree import ElementTree
 
-from procure.errors import Fault, InputError, guarded
+from procure.errors import Fault, InputError, guard_reader
 
 MOST_BYTES = 100_000_000
 """Unpacked size beyond which a workbook is refused: cases take a thousandth of it."""
@@ -75,7 +75,7 @@ def read_sheets(path: Path) -> tuple[list[Worksheet], list[str]]:
     """
     words = "A workbook in the .xlsx format is expected; this file cannot be read as one."
     with (
-        guarded(path.name, words, "Open it in a spreadsheet and save it again as .xlsx."),
+        guard_reader(path.name, words, "Open it in a spreadsheet and save it again as .xlsx."),
         zipfile.ZipFile(path) as zipped,
     ):
         return _Package(zipped, path.name).sheets()

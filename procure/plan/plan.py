@@ -13,7 +13,7 @@ from typing import Any
 import pandas as pd
 
 from procure.csvtext import guarded, unguarded
-from procure.errors import Fault, InputError
+from procure.errors import Fault, InputError, guard_reader
 from procure.files import Listed, Tell, check_folder, silent, write_files
 from procure.plan.reading import summary_faults, table_faults
 
@@ -199,12 +199,8 @@ class Plan:
             InputError: ``plan.json`` or a table is missing, cannot be read, or holds what a plan does not.
         """
         folder = Path(folder)
-        try:
-            summary = json.loads((folder / "plan.json").read_text())
-        except (OSError, ValueError) as error:
-            raise InputError([
-                Fault(str(folder / "plan.json"), 0, "", "", "A result folder of procure is needed.", str(error))
-            ]) from error  # fmt: skip
+        with guard_reader(str(folder / "plan.json"), "A result folder of procure is needed."):
+            summary = json.loads((folder / "plan.json").read_text(encoding="utf-8"))
         faults = summary_faults(str(folder / "plan.json"), summary, [str(status) for status in Status])
         tables = {}
         for name, columns in TABLES.items():

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from procure.catalogue.paths import packaged_path
-from procure.errors import Fault, InputError, nearest
+from procure.errors import Fault, InputError, guard_reader, nearest
 from procure.sizing.archetype import read_archetype
 from procure.sizing.card import Card, Source
 from procure.sizing.config import NESTED, Config
@@ -25,6 +25,8 @@ CARD_KEYS = frozenset(
     """.split()  # noqa: SIM905
 )
 """Keys of a card file; with ``base``, every other key is a changed config field."""
+
+_MOST_NUMBER = 1e18
 
 _CONTEXT = ("max_position_embeddings", "max_position_embedding", "model_max_length", "n_positions")
 
@@ -78,7 +80,37 @@ def _read_file(path: Path) -> Card:
 @lru_cache(maxsize=512)
 def _load(path: Path, changed_ns: int) -> Card:
     name = path.stem if path.name != "config.json" else path.parent.name
-    return read_card(_parse(path), path.name, name, path.parent)
+    words = "A card or a released config.json is expected; a field of this file holds what does not belong there."
+    with guard_reader(path.name, words, "docs/sizing.md lists the fields of a card."):
+        return _plausible(read_card(_parse(path), path.name, name, path.parent))
+
+
+MOST_BYTES_PER_TOKEN, MOST_STATE_BYTES, MOST_PARAMS = 1e9, 1e12, 1e16
+"""Beyond these a dimension is a slip: the largest LLMs store megabytes a token and hold 1e12 to 1e13 parameters."""
+
+
+def _plausible(card: Card) -> Card:
+    """The card, if its figures can be those of an LLM: larger ones would leave the range of whole numbers later.
+
+    Raises:
+        InputError: saying what comes out too large.
+    """
+    state = card.state_bytes("bf16")
+    counted = not card.gaps and card.known("hidden_size") and card.known("vocab_size")
+    found = {
+        "bytes of KV cache per token": ((card.stored_bytes(1_000, "bf16") - state) / 1_000, MOST_BYTES_PER_TOKEN),
+        "bytes of state per sequence": (state, MOST_STATE_BYTES),
+        "parameters": (card.params.total if counted else 0, MOST_PARAMS),
+    }
+    faults = [
+        Fault(card.file, 0, "", f"{value:.3g}", f"At most {most:g} {what}; these follow from the fields of the card.",
+              "Check its head counts and dimensions.")
+        for what, (value, most) in found.items()
+        if value > most
+    ]  # fmt: skip
+    if faults:
+        raise InputError(faults)
+    return card
 
 
 def _parse(path: Path) -> dict[str, Any]:
@@ -120,6 +152,17 @@ def _check_shape(content: Mapping[str, Any], file: str) -> None:
     for key in ("config", "supplement", "published", "feed_forward"):
         if key in content and not isinstance(content[key], Mapping):
             faults.append(Fault(file, 0, key, str(content[key]), "A group of fields is allowed."))
+    for key in ("name", "source", "kind", "note", "native_precision", "base"):
+        if content.get(key) is not None and not isinstance(content[key], str):
+            faults.append(Fault(file, 0, key, str(content[key])[:80], "A text is allowed."))
+    numbers = {"max_context_tokens": content.get("max_context_tokens")}
+    if isinstance(content.get("published"), Mapping):
+        numbers |= {f"published.{key}": content["published"].get(key) for key in ("params_total", "params_active")}
+    for key, value in numbers.items():
+        if value is not None and (
+            isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < _MOST_NUMBER
+        ):
+            faults.append(Fault(file, 0, key, str(value)[:80], "A positive number is allowed."))
     blocks = content.get("attention")
     if isinstance(blocks, int | list) and not (
         isinstance(blocks, list) and all(isinstance(b, Mapping) for b in blocks)

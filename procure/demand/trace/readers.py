@@ -8,7 +8,6 @@ import io
 import itertools
 import json
 import math
-import zlib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -16,7 +15,7 @@ from pathlib import Path
 from typing import IO, Any, cast
 
 from procure.demand.trace.batch import Batch, Collector, Row
-from procure.errors import Fault, InputError
+from procure.errors import Fault, InputError, guard_reader
 
 NAMES = {
     "time": ("timestamp", "time", "t_s", "t", "time_s", "arrival_s", "arrival_time", "timestamp_ms", "time_ms"),
@@ -90,11 +89,12 @@ def batches(paths: list[Path], bad: BadLines, progress: Progress | None = None) 
     total, done = sum(p.stat().st_size for p in paths), 0
     collector = Collector()
     for path in paths:
-        with path.open("rb") as raw:
+        # What makes one line wrong is counted below: what is raised here is wrong with the whole file.
+        words = "This file cannot be read as a trace, or its compression is cut off or damaged."
+        with guard_reader(str(path), words), path.open("rb") as raw:
             stream = gzip.GzipFile(fileobj=raw) if path.suffix == ".gz" else raw
             text = io.TextIOWrapper(cast(IO[bytes], stream), encoding="utf-8-sig", errors="replace", newline="")
-            rows = _rows(str(path), text, bad)
-            while (row := _next(rows, path)) is not None:
+            for row in _rows(str(path), text, bad):
                 if collector.add(row):
                     yield collector.flush()
                     if progress:
@@ -107,15 +107,6 @@ def batches(paths: list[Path], bad: BadLines, progress: Progress | None = None) 
         yield last
 
 
-def _next(rows: Iterator[Row], path: Path) -> Row | None:
-    try:
-        return next(rows, None)
-    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-        raise InputError(
-            [Fault(str(path), 0, "", "", f"The compressed file is cut off or damaged ({error}).")]
-        ) from error
-
-
 def _rows(name: str, text: IO[str], bad: BadLines) -> Iterator[Row]:
     first = text.readline()
     while first and not first.strip():
@@ -126,7 +117,7 @@ def _rows(name: str, text: IO[str], bad: BadLines) -> Iterator[Row]:
     if first.lstrip().startswith("{"):
         try:
             whole = json.loads(first)
-        except ValueError:
+        except (ValueError, RecursionError):
             whole = None
         if whole is None and first.strip() == "{":
             yield from _sessions(name, iter([(1, "".join(lines))]), bad)
@@ -174,13 +165,13 @@ def _maker(found: dict[str, str], milliseconds: bool) -> Callable[[dict[str, Any
             if row.service_s < 0:
                 raise ValueError(f"{service}: read {record[service]!r}; 0 s or more is expected")
         if session and record.get(session) not in (None, ""):
-            row.session = record[session]
+            row.session = _name(record, session)
         if blocks and record.get(blocks):
             row.blocks = _blocks(record[blocks])
         if reused and record.get(reused) not in (None, ""):
             row.reused_tokens = _tokens(record, reused)
         if shared and record.get(shared) not in (None, ""):
-            row.shared_tokens = _number(record, shared)
+            row.shared_tokens = _tokens(record, shared)
         return row
 
     return make
@@ -199,6 +190,16 @@ def _tokens(record: dict[str, Any], name: str) -> int:
     if not 0 <= value <= MOST_TOKENS:
         raise ValueError(f"{name}: read {value!r}; tokens from 0 to {MOST_TOKENS:,} are expected")
     return int(value)
+
+
+def _name(record: dict[str, Any], name: str) -> str | int:
+    """What a session is called. Raises ValueError for lists and groups."""
+    value = record[name]
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    if not isinstance(value, str | int):
+        raise ValueError(f"{name}: read {value!r}; a text or a whole number is expected")
+    return value
 
 
 def _number(record: dict[str, Any], name: str) -> float:
@@ -261,7 +262,7 @@ def _jsonl(name: str, lines: Iterator[str], bad: BadLines) -> Iterator[Row]:
                 # Mooncake traces state milliseconds under this name.
                 make = _maker(found, found["time"] == "timestamp" and found.get("blocks") == "hash_ids")
             row = make(record)
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             bad.add(name, number, _words(error))
             continue
         yield row
@@ -292,18 +293,26 @@ def _sessions(name: str, texts: Iterator[tuple[int, str]], bad: BadLines) -> Ite
             record = json.loads(text)
             if not isinstance(record.get("requests"), list):
                 raise ValueError("no list of requests")
-        except (ValueError, AttributeError) as error:
+            rows = _session(name, record, bad)
+        except (ValueError, TypeError, AttributeError, RecursionError) as error:
             bad.add(name, number, _words(error))
             continue
-        yield from _session(name, record, bad)
+        yield from rows
 
 
-def _session(name: str, record: dict[str, Any], bad: BadLines) -> Iterator[Row]:
-    """One session with its requests inside, as the WEKA traces have it; those of subagents in order of time."""
+def _session(name: str, record: dict[str, Any], bad: BadLines) -> list[Row]:
+    """One session with its requests inside, as the WEKA traces have it; those of subagents in order of time.
+
+    Raises:
+        ValueError, TypeError: the session itself is wrong; wrong requests of it are counted.
+    """
     session = record.get("id", name)
     local = record.get("hash_id_scope", "local") == "local"
-    shared = float(record.get("tool_tokens", 0)) + float(record.get("system_tokens", 0)) or float("nan")
-    requests = sorted(_flat(record["requests"]), key=lambda r: float(r.get("t", 0)))
+    shared = sum(_tokens(record, key) for key in ("tool_tokens", "system_tokens") if key in record) or float("nan")
+    if not isinstance(session, str | int):
+        raise ValueError(f"id: read {session!r}; a text or a whole number is expected")
+    rows: list[Row] = []
+    requests = sorted(_flat(record["requests"]), key=_start_of)
     for number, request in enumerate(requests, 1):
         try:
             make = _maker(_finder(name, request), False)
@@ -312,11 +321,20 @@ def _session(name: str, record: dict[str, Any], bad: BadLines) -> Iterator[Row]:
             bad.add(f"{name}, session {session}", number, _words(error))
             continue
         row.session, row.blocks_of_session, row.shared_tokens = session, local, shared
-        yield row
+        rows.append(row)
+    return rows
 
 
-def _flat(requests: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+def _start_of(request: dict[str, Any]) -> float:
+    """Order of requests; one whose time cannot be read is told of later."""
+    value = request.get("t", 0)
+    return float(value) if isinstance(value, int | float) and not math.isnan(value) else 0.0
+
+
+def _flat(requests: list[Any]) -> Iterator[dict[str, Any]]:
     for request in requests:
+        if not isinstance(request, dict):
+            raise ValueError(f"requests: read {str(request)[:40]!r}; JSON objects are expected")
         if isinstance(request.get("requests"), list):
             yield from _flat(request["requests"])
         else:
@@ -326,6 +344,8 @@ def _flat(requests: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
 def _words(error: Exception) -> str:
     if isinstance(error, KeyError):
         return f"no {error}"
+    if isinstance(error, RecursionError):
+        return "nested too deeply"
     if isinstance(error, json.JSONDecodeError):
         return f"not JSON: {error.msg} at character {error.pos + 1}"
     return str(error) or type(error).__name__
