@@ -338,14 +338,14 @@ REUSE = Table(
 
 THROUGHPUT = Table(
     "throughput",
-    "Measured decode throughput of your own; stands before the physics, behind packaged curves (docs/performance.md).",
-    ("sku", "card", "weight_precision", "isl", "osl", "all_gpus", "tps_user"),
+    "Measured throughput of your own, used as stated at its lengths and speeds (docs/performance.md).",
+    ("sku", "card", "weight_precision", "with_lpx", "isl", "osl", "all_gpus", "tps_user"),
     (
         _SKU,
         text("card", "Name of the LLM that was measured."),
         text("weight_precision", "Format of its weights."),
-        number("isl", "tokens", "Nominal input length.", above=0.0, minimum=None),
-        number("osl", "tokens", "Nominal output length.", above=0.0, minimum=None),
+        number("isl", "tokens", "Mean input length that ran.", above=0.0, minimum=None),
+        number("osl", "tokens", "Mean output length that ran.", above=0.0, minimum=None),
         number("tps_user", "tokens/s", "TPS/User of the median stream.", above=0.0, minimum=None),
         number(
             "tokens_per_s_per_gpu",
@@ -364,6 +364,20 @@ THROUGHPUT = Table(
         text("date", "When it was measured, for example 2027-02."),
         text("source", "Who measured it, and how."),
         optional(text("techniques", "Speculation, wide EP, disaggregation."), "empty"),
+        optional(
+            Column("with_lpx", "integer", "1: decode with LPX racks beside the GPUs.", minimum=0, maximum=1),
+            "0: GPUs alone",
+        ),
+        optional(
+            number(
+                "prefill_tokens_per_s_per_gpu",
+                "tokens/s",
+                "Input tokens/s per GPU of a saturated prefill pool on prompts of isl tokens, nothing reused.",
+                above=0.0,
+                minimum=None,
+            ),
+            "the physics",
+        ),
     ),
     when_absent="Packaged measured curves and physics.",
 )

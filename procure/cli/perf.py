@@ -198,7 +198,12 @@ def _notes(names: list[str], load: Any, own: Any, catalogue: Any, missed: list[d
             typer.echo(f"Note: {name} does not reach {', '.join(speeds)} TPS/User at these lengths.", err=True)
     if own is None:
         return
-    skus = [Pool.named(name, catalogue).sku for name in names]
+    asked = [Pool.named(name, catalogue) for name in names]
+    for pool in asked:
+        if pool.slowed:
+            text = f"Note: {own.file} states {pool.sku.name}, not its power mode {pool.label}, which stays physics."
+            typer.echo(text, err=True)
+    skus = [pool.sku for pool in asked]
     if all(own.of(sku.name, load.card.name, load.precision(sku), "").empty for sku in skus):
         wanted = " or ".join(dict.fromkeys(f"{sku.name} in {load.precision(sku)}" for sku in skus))
         typer.echo(f"Note: no row of {own.file} is for {load.card.name} on {wanted}; see --weights.", err=True)

@@ -11,11 +11,12 @@ import pandas as pd
 
 from procure import performance
 from procure.instance.instance import table
-from procure.instance.service import Load, vintages
+from procure.instance.service import Load, own_curves, vintages
 
 if TYPE_CHECKING:
     from procure.case import Case
     from procure.catalogue import Sku
+    from procure.performance import Curves
 
 Stores = dict[str, tuple[str, Callable[[Any], float]]]
 """Store → (GPU SKU that alone reads it, or ``""``; bytes/s that one GPU of a pool reads it at)."""
@@ -27,11 +28,12 @@ def prefill_table(case: Case, all_loads: list[Load], pools: list[Sku], stores: S
     Reuse whose first token would be late is not a way; a full prefill that is late is one, and says so.
     """
     rows: list[tuple[Any, ...]] = []
+    curves = own_curves(case)
     for load in all_loads:
         for pool in pools:
-            rows += _full(case, load, pool)
+            rows += _full(case, load, pool, curves)
             if load.buckets["reused_share"].max() > 0:
-                rows += _reused(case, load, pool, stores)
+                rows += _reused(case, load, pool, stores, curves)
     return table("prefill", rows)
 
 
@@ -44,7 +46,9 @@ class Prefill:
     replica_gpus: int
 
 
-def _prefill(case: Case, load: Load, pool: Sku, prefix_of: Callable[[np.ndarray], np.ndarray]) -> Prefill:
+def _prefill(
+    case: Case, load: Load, pool: Sku, prefix_of: Callable[[np.ndarray], np.ndarray], curves: Curves | None
+) -> Prefill:
     """``prefix_of`` gives the tokens, of a length per bucket, whose cache is there already.
 
     The cost is the bucket's mean of the function, which is not linear in the length; the first token is judged at the
@@ -55,7 +59,8 @@ def _prefill(case: Case, load: Load, pool: Sku, prefix_of: Callable[[np.ndarray]
     replica = performance.prefill_gpus_per_replica(pool, load.card, load.weight_precision)
     gpu_s, first_token_s = np.zeros(len(b)), np.zeros(len(b))
     for vintage, at in vintages(case, b).items():
-        formats = {"weight_precision": load.weight_precision, "kv_format": load.kv_format, "vintage": vintage}
+        formats: dict[str, Any] = {"weight_precision": load.weight_precision, "kv_format": load.kv_format}
+        formats |= {"vintage": vintage, "curves": curves}
         for length, share in load.nodes:
             kept = prefix_of(length)
             gpu_s[at] += share[at] * performance.prefill_gpu_seconds(
@@ -73,21 +78,24 @@ def _prefill(case: Case, load: Load, pool: Sku, prefix_of: Callable[[np.ndarray]
     return Prefill(gpu_s, first_token_s, replica)
 
 
-def _full(case: Case, load: Load, pool: Sku) -> list[tuple[Any, ...]]:
+def _full(case: Case, load: Load, pool: Sku, curves: Curves | None) -> list[tuple[Any, ...]]:
     shared = load.buckets["shared_prefix_tokens"].to_numpy(float)
-    cost = _prefill(case, load, pool, lambda length: np.minimum(shared, length))
+    cost = _prefill(case, load, pool, lambda length: np.minimum(shared, length), curves)
     none = np.zeros(len(shared))
-    return _rows(load, pool, "recompute", cost, cost.first_token_s, none, none)
+    tokens = load.buckets["input_tokens"].to_numpy(float)
+    stated = performance.prefill_is_stated(pool, load.card, load.weight_precision, tokens, shared, curves)
+    evidence = np.where(stated, "user", "physics").tolist()
+    return _rows(load, pool, "recompute", cost, cost.first_token_s, none, none, evidence)
 
 
-def _reused(case: Case, load: Load, pool: Sku, stores: Stores) -> list[tuple[Any, ...]]:
+def _reused(case: Case, load: Load, pool: Sku, stores: Stores, curves: Curves | None) -> list[tuple[Any, ...]]:
     b = load.buckets
     share, shared = b["reused_share"].to_numpy(float), b["shared_prefix_tokens"].to_numpy(float)
 
     def kept(length: np.ndarray) -> np.ndarray:
         return np.maximum(share * length, np.minimum(shared, length))
 
-    cost = _prefill(case, load, pool, kept)
+    cost = _prefill(case, load, pool, kept, curves)
     visible = b["visible_tokens"].to_numpy(float)
     read, valid = np.zeros(len(b)), np.zeros(len(b))
     for length, part in load.nodes:
@@ -99,7 +107,8 @@ def _reused(case: Case, load: Load, pool: Sku, stores: Stores) -> list[tuple[Any
     for store, (owner, speed) in stores.items():
         if owner in ("", pool.name) and speed(pool) > 0:
             late = cost.first_token_s + most / (speed(pool) * cost.replica_gpus)
-            rows += [r for r in _rows(load, pool, store, cost, late, read, valid) if r[8]]
+            physics = ["physics"] * len(b)
+            rows += [r for r in _rows(load, pool, store, cost, late, read, valid, physics) if r[8]]
     return rows
 
 
@@ -121,6 +130,7 @@ def _rows(
     ttft_s: np.ndarray,
     read_bytes: np.ndarray,
     valid_bytes: np.ndarray,
+    evidence: list[str],
 ) -> list[tuple[Any, ...]]:
     return [
         (
@@ -135,7 +145,7 @@ def _rows(
             int(ttft_s[i] <= load.scenario.ttft_s),
             read_bytes[i],
             valid_bytes[i],
-            "physics",
+            evidence[i],
         )
         for i, bucket in enumerate(load.buckets.itertuples())
     ]

@@ -3,6 +3,7 @@
 from procure.performance.first_token import first_token_s, load_s
 from procure.performance.lpx import lpx_racks_per_copy
 from procure.performance.measured import Curves
+from procure.performance.own_prefill import prefill_is_stated
 from procure.performance.physics import vintage_at
 from procure.performance.points import (
     decode_points,
@@ -21,6 +22,7 @@ __all__ = [
     "lpx_racks_per_copy",
     "prefill_gpu_seconds",
     "prefill_gpus_per_replica",
+    "prefill_is_stated",
     "prefill_latency_s",
     "vintage_at",
 ]

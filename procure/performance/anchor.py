@@ -10,7 +10,7 @@ shows: so throughput never rises with TPS/User or with context where a curve beg
 
 A point is *measured* (or *user*) where its mean context lies within :data:`CONTEXT_MATCH` of the curve's and its
 TPS/User inside the curve's range; elsewhere it stays *physics*, and its source says what it was scaled to. Lengths
-of benchmarks are drawn at 90% of the nominal on average.
+of packaged benchmarks are drawn at 90% of the nominal on average; a user states the lengths that ran.
 """
 
 from __future__ import annotations
@@ -24,9 +24,7 @@ import pandas as pd
 from procure.errors import Fault, InputError
 from procure.performance.decode import Deployment
 from procure.performance.measured import Curves
-from procure.performance.observations import LENGTH_DRAWN
-from procure.performance.physics import physics
-from procure.performance.prefill import prefill_at_peak, prefill_terms
+from procure.performance.own_prefill import prefill_work_s
 
 LEAST_DECODE = 0.1
 """Share of the GPUs' time that a user's point over all GPUs must leave for decode."""
@@ -63,12 +61,12 @@ def anchored(
         known: curves.
         rates: physics alone.
     """
-    rows = known.of(deployment.pool.name, deployment.card.name, deployment.weight_precision, deployment.vintage)
+    rows = rows_for(deployment, known)
     if rows.empty or table.empty:
         return table
     table = table.copy()
     curves = [curve for _, curve in rows.groupby(["isl", "osl", "all_gpus"])]
-    gaps = np.stack([np.abs(np.log(asked[0] / _context(curve))) for curve in curves])
+    gaps = np.stack([np.abs(np.log(asked[0] / _context(curve, known))) for curve in curves])
     closest = gaps.argmin(axis=0)
     for position, curve in enumerate(curves):
         mine = closest == position
@@ -101,11 +99,29 @@ def _scale(table: pd.DataFrame, hit: np.ndarray, factor: np.ndarray) -> None:
     table.loc[hit, "free_hbm_bytes_per_gpu"] = (table["free_hbm_bytes_per_gpu"] - more).clip(lower=0.0)[hit]
     table.loc[hit, "cache_bytes_per_gpu"] *= factor[hit]
     table.loc[hit, "high"] /= factor[hit]
+    table.loc[hit, "lpx_rack_s_per_token"] /= factor[hit]
 
 
-def _context(curve: pd.DataFrame) -> float:
+def rows_for(deployment: Deployment, known: Curves) -> pd.DataFrame:
+    """Rows of the curves that apply to a deployment, in order of TPS/User."""
+    pool, card = deployment.pool.name, deployment.card.name
+    paired = deployment.lpx is not None
+    return known.of(pool, card, deployment.weight_precision, deployment.vintage, with_lpx=paired)
+
+
+def answered(deployment: Deployment, asked: np.ndarray, known: Curves) -> np.ndarray:
+    """Elements that lie on a curve by their mean context and TPS/User."""
+    on_curve = np.zeros(asked.shape[1], dtype=bool)
+    for _, curve in rows_for(deployment, known).groupby(["isl", "osl", "all_gpus"]):
+        near = np.abs(asked[0] / _context(curve, known) - 1.0) <= CONTEXT_MATCH
+        on_curve |= near & (asked[2] >= curve["tps_user"].min()) & (asked[2] <= curve["tps_user"].max())
+    return on_curve
+
+
+def _context(curve: pd.DataFrame, known: Curves) -> float:
+    """Mean context of a curve's running streams, tokens."""
     first = curve.iloc[0]
-    return float(LENGTH_DRAWN * (first["isl"] + first["osl"] / 2))
+    return float(known.drawn * (first["isl"] + first["osl"] / 2))
 
 
 def _read(deployment: Deployment, curve: pd.DataFrame, asked: np.ndarray, rates: Rates, known: Curves) -> _Reading:
@@ -114,19 +130,20 @@ def _read(deployment: Deployment, curve: pd.DataFrame, asked: np.ndarray, rates:
     inside = np.clip(asked[2], speeds[0], speeds[-1])
     distinct, back = np.unique(inside, return_inverse=True)
     measured = np.exp(np.interp(distinct, speeds, np.log(curve["tokens_per_s_per_gpu"].to_numpy(dtype=float))))
-    own = _context(curve)
+    own, longest = _context(curve, known), float(known.drawn * (curve.iloc[0]["isl"] + curve.iloc[0]["osl"]))
     then = replace(deployment, vintage=known.vintage or deployment.vintage)
-    decode_rate = _decode_rate(then, curve, measured)
+    decode_rate = _decode_rate(then, curve, measured, known)
     if known.file:
         _check_prefill(known.file, curve, decode_rate, distinct, measured)
-    exact = decode_rate / rates(then, _lengths(own, distinct))
+    exact = decode_rate / rates(then, _lengths(own, longest, distinct))
     falling = np.minimum.accumulate(np.where(np.isfinite(exact), exact, np.inf))
     gap = asked[0] / own - 1.0
     near = np.abs(gap) <= CONTEXT_MATCH
     factor = np.where(near, exact[back], np.where(np.isfinite(falling), falling, np.nan)[back])
     shorter = gap < -CONTEXT_MATCH
     if shorter.any():
-        edge = rates(deployment, _lengths(own * (1.0 - CONTEXT_MATCH), asked[2])) * exact[back]
+        nearer = own * (1.0 - CONTEXT_MATCH)
+        edge = rates(deployment, _lengths(nearer, nearer, asked[2])) * exact[back]
         least = edge / rates(deployment, np.ascontiguousarray(asked))
         factor = np.where(shorter, np.fmax(factor, least), factor)
     on_curve = near & (asked[2] >= speeds[0]) & (asked[2] <= speeds[-1]) & (then.vintage == deployment.vintage)
@@ -149,25 +166,25 @@ def _check_prefill(
         raise InputError([Fault(file, int(row) + 2, "tokens_per_s_per_gpu", f"{rate:g}", expected)])
 
 
-def _lengths(context: float, tps_user: np.ndarray) -> np.ndarray:
+def _lengths(context: float, longest: float, tps_user: np.ndarray) -> np.ndarray:
     """Elements of one context, shape (3, n)."""
-    return np.stack([np.full(tps_user.size, context), np.full(tps_user.size, context), tps_user])
+    return np.stack([np.full(tps_user.size, context), np.full(tps_user.size, longest), tps_user])
 
 
-def _decode_rate(deployment: Deployment, curve: pd.DataFrame, rate: np.ndarray) -> np.ndarray:
+def _decode_rate(deployment: Deployment, curve: pd.DataFrame, rate: np.ndarray, known: Curves) -> np.ndarray:
     """Tokens/s per decode GPU that a curve means: prefill GPUs taken out where it counts them."""
     first = curve.iloc[0]
     if not first["all_gpus"]:
         return rate
-    peak = prefill_at_peak(
+    work = prefill_work_s(
         deployment.pool,
         deployment.card,
         weight_precision=deployment.weight_precision,
         kv_format=deployment.kv_format,
-        new_tokens=np.array([first["isl"] * LENGTH_DRAWN]),
+        new_tokens=np.array([first["isl"] * known.drawn]),
         prefix_tokens=np.zeros(1),
+        vintage=deployment.vintage,
+        curves=known,
     )
-    terms = prefill_terms(peak, physics(deployment.vintage, deployment.pool.name))
-    prefill_s = float(np.sum(list(terms.values()))) / (first["osl"] * LENGTH_DRAWN)
-    left = 1.0 / rate - prefill_s
+    left = 1.0 / rate - float(work[0]) / (first["osl"] * known.drawn)
     return np.where(left > 0, 1.0 / np.where(left > 0, left, 1.0), np.nan)

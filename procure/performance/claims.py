@@ -7,6 +7,7 @@ pools are compared at the same TPS/User and software date; where one of them doe
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -161,7 +162,8 @@ def cmx_multiple(
     baseline is hit = 0. The pool is VR NVL72, a hit reuses ``reused_share`` of the prompt, decode runs at 50 TPS/User.
     """
     pool = catalogue.sku(RUBIN)
-    formats = {"weight_precision": load.precision(pool), "kv_format": load.kv_format, "vintage": vintage}
+    formats: dict[str, Any] = {"weight_precision": load.precision(pool), "kv_format": load.kv_format}
+    formats |= {"vintage": vintage}
     prompt, answer = 100_000.0, 440.0
     if prompt + answer > load.card.max_context_tokens:
         prompt = load.card.max_context_tokens - answer

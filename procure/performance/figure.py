@@ -37,11 +37,13 @@ class Pool:
         label: how it was asked for.
         sku: GPU hardware, in the power mode that was asked for.
         lpx: LPX hardware beside it, or None.
+        slowed: whether the power mode is one that a user's table, which names SKUs, does not state.
     """
 
     label: str
     sku: Sku
     lpx: Sku | None
+    slowed: bool = False
 
     @classmethod
     def named(cls, name: str, catalogue: Catalogue) -> Pool:
@@ -66,7 +68,7 @@ class Pool:
         if mode in _MAX_P:
             return cls(name, sku, lpx)
         power_kw, factor = (catalogue.fact(sku.name, of).number for of in ("power_maxq_kw", "maxq_throughput_factor"))
-        return cls(name, replace(sku, power_kw=power_kw, throughput_factor=factor), lpx)
+        return cls(name, replace(sku, power_kw=power_kw, throughput_factor=factor), lpx, True)
 
 
 @dataclass(frozen=True)
@@ -133,9 +135,9 @@ def curve(
         speeds: TPS/User asked for, ascending.
         vintage: software vintage.
         site: facility power and electricity.
-        curves: a user's table, or None.
+        curves: a user's table, or None; it says nothing of a power mode other than its own.
     """
-    precision = load.precision(pool.sku)
+    precision, curves = load.precision(pool.sku), None if pool.slowed else curves
     context = load.input_tokens + load.output_tokens / 2
     points = decode_points(
         pool.sku,
@@ -156,6 +158,7 @@ def curve(
         "new_tokens": np.array([load.input_tokens - kept]),
         "prefix_tokens": np.array([kept]),
         "vintage": vintage,
+        "curves": curves,
     }
     prefill_s = prefill_gpu_seconds(pool.sku, load.card, **prefilled)[0]
     decode = points["tokens_per_s_per_gpu"].to_numpy(dtype=float)

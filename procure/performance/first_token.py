@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from procure.catalogue import Sku
+    from procure.performance.measured import Curves
     from procure.sizing import Card
 
 
@@ -25,6 +26,7 @@ def first_token_s(
     prefix_tokens: ArrayLike,
     vintage: str,
     link_share: float,
+    curves: Curves | None = None,
 ) -> np.ndarray:
     """Seconds from arrival to the first token, for each request, with the reused prefix in HBM already.
 
@@ -42,10 +44,13 @@ def first_token_s(
         vintage: software vintage.
         link_share: share of the NICs' bytes/s that handing a cache to the decoding GPUs gets: a link is planned full
             to its utilisation cap only.
+        curves: a user's table, whose prefill rates are used as stated.
     """
     new, prefix = np.asarray(new_tokens, dtype=float), np.asarray(prefix_tokens, dtype=float)
     formats = {"weight_precision": weight_precision, "kv_format": kv_format}
-    wall = prefill_latency_s(pool, card, new_tokens=new, prefix_tokens=prefix, vintage=vintage, **formats)
+    wall = prefill_latency_s(
+        pool, card, new_tokens=new, prefix_tokens=prefix, vintage=vintage, curves=curves, **formats
+    )
     moved = np.asarray(card.transferred_bytes(new + prefix, kv_format), dtype=float)
     replica = prefill_gpus_per_replica(pool, card, weight_precision)
     return wall + moved / (pool.scale_out_bytes_per_s_per_gpu * replica * link_share)

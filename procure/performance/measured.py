@@ -1,9 +1,12 @@
 """Measured curves and tables that a user supplies: they stand before the physics where they apply.
 
 A table has one row per point of a curve: ``sku, card, weight_precision, isl, osl, tps_user, tokens_per_s_per_gpu,
-all_gpus, low, high, date, source, techniques``. ``tokens_per_s_per_gpu`` counts output tokens, over decode and
-prefill GPUs where ``all_gpus`` is 1 and over decode GPUs alone where it is 0; ``low`` and ``high`` are factors
-(empty: the band of the physics). Throughput may not rise with TPS/User along a curve.
+all_gpus, low, high, date, source, techniques``; it may have ``with_lpx`` and ``prefill_tokens_per_s_per_gpu``.
+``tokens_per_s_per_gpu`` counts output tokens, over decode and prefill GPUs where ``all_gpus`` is 1 and over decode GPUs
+alone where it is 0; ``low`` and ``high`` are factors (empty: the band of the physics). Throughput may not rise with
+TPS/User along a curve. ``with_lpx`` 1 is decode with LPX racks beside the GPUs, per GPU.
+``prefill_tokens_per_s_per_gpu`` is what a saturated prefill pool takes of prompts of ``isl`` tokens, nothing reused; it
+is one for all rows of a curve.
 
 How a curve is used is in :mod:`procure.performance.anchor`. Packaged curves hold for software vintage ``base``, whose
 date they share; a user's table holds for every vintage.
@@ -23,6 +26,7 @@ from procure.catalogue import Catalogue
 from procure.catalogue.paths import packaged_path
 from procure.errors import Fault, InputError, nearest
 from procure.performance.files import read_csv
+from procure.performance.observations import LENGTH_DRAWN
 from procure.sizing import card_names
 from procure.sizing.formats import weight_encodings
 
@@ -41,11 +45,13 @@ COLUMNS = (
     "source",
     "techniques",
 )
-CURVE = ("sku", "card", "weight_precision", "isl", "osl", "all_gpus")
+EXTRA = ("with_lpx", "prefill_tokens_per_s_per_gpu")
+"""Columns that a table may leave out."""
+CURVE = ("sku", "card", "weight_precision", "with_lpx", "isl", "osl", "all_gpus")
 """Columns that rows of one curve share."""
 
 _POSITIVE = ("isl", "osl", "tps_user", "tokens_per_s_per_gpu")
-_OPTIONAL = ("low", "high")
+_OPTIONAL = ("low", "high", "prefill_tokens_per_s_per_gpu")
 
 
 @dataclass(frozen=True)
@@ -57,12 +63,14 @@ class Curves:
         evidence: ``measured`` or ``user``.
         vintage: the software vintage that they hold for, or "" for every one.
         file: where the rows were read, for messages.
+        drawn: mean length that ran over the length stated; a user states the lengths that ran.
     """
 
     table: pd.DataFrame
     evidence: str
     vintage: str
     file: str = ""
+    drawn: float = 1.0
 
     @classmethod
     def read(cls, path: str | Path, catalogue: Catalogue | None = None, cards: Iterable[str] = ()) -> Curves:
@@ -87,33 +95,42 @@ class Curves:
         Raises:
             InputError: as :meth:`read`.
         """
-        text = raw[list(COLUMNS)].astype(object)
-        table = _checked(text.where(raw[list(COLUMNS)].notna(), "").astype(str), file)
+        given = raw.reindex(columns=[*COLUMNS, *EXTRA])
+        table = _checked(given.astype(object).where(given.notna(), "").astype(str), file)
         faults = _named(file, table, catalogue, cards)
         if faults:
             raise InputError(faults)
         return cls(table, "user", "", file)
 
-    def of(self, sku: str, card: str, weight_precision: str, vintage: str) -> pd.DataFrame:
+    def of(self, sku: str, card: str, weight_precision: str, vintage: str, *, with_lpx: bool = False) -> pd.DataFrame:
         """Rows for a pool, card and precision at a vintage, in order of TPS/User."""
         if self.vintage not in ("", vintage.partition("+")[0]):
             return self.table.iloc[:0]
         mine = (self.table["sku"] == sku) & (self.table["card"] == card)
-        mine &= self.table["weight_precision"] == weight_precision
+        mine &= (self.table["weight_precision"] == weight_precision) & (self.table["with_lpx"] == int(with_lpx))
         return self.table[mine].sort_values("tps_user")
+
+    def prefill_rates(self, sku: str, card: str, weight_precision: str) -> pd.DataFrame:
+        """Prefill rates stated for a pool, card and precision: isl, prefill_tokens_per_s_per_gpu, in order of isl."""
+        rows = self.table[self.table["prefill_tokens_per_s_per_gpu"].notna()]
+        mine = (rows["sku"] == sku) & (rows["card"] == card) & (rows["weight_precision"] == weight_precision)
+        kept = rows.loc[mine, ["isl", "prefill_tokens_per_s_per_gpu"]]
+        return kept.drop_duplicates("isl").sort_values("isl")
 
 
 @lru_cache(maxsize=1)
 def packaged_curves() -> Curves:
     """The packaged measured curves."""
     path = packaged_path("data") / "performance" / "curves.csv"
-    return Curves(_checked(read_csv(path, COLUMNS), path.name), "measured", "base")
+    raw = read_csv(path, COLUMNS).reindex(columns=[*COLUMNS, *EXTRA], fill_value="")
+    return Curves(_checked(raw, path.name), "measured", "base", drawn=LENGTH_DRAWN)
 
 
 def _checked(raw: pd.DataFrame, file: str) -> pd.DataFrame:
     """The rows with numbers as numbers."""
-    table, faults = raw[list(COLUMNS)].copy(), []
-    for column in (*_POSITIVE, "all_gpus", *_OPTIONAL):
+    raw = raw.assign(with_lpx=raw["with_lpx"].replace("", "0"))
+    table, faults = raw.copy(), []
+    for column in (*_POSITIVE, "all_gpus", "with_lpx", *_OPTIONAL):
         table[column] = pd.to_numeric(raw[column].replace("", None), errors="coerce")
         wrong = table[column].isna() & ~((raw[column] == "") & (column in _OPTIONAL))
         expected = "A number."
@@ -121,10 +138,14 @@ def _checked(raw: pd.DataFrame, file: str) -> pd.DataFrame:
             wrong, expected = wrong | ~(table[column] > 0), "A number above 0."
         elif column == "all_gpus":
             wrong, expected = ~table[column].isin([0, 1]), "1 over decode and prefill GPUs, 0 over decode GPUs."
+        elif column == "with_lpx":
+            wrong, expected = ~table[column].isin([0, 1]), "1 with LPX racks beside the GPUs, 0 without."
+        elif column == "prefill_tokens_per_s_per_gpu":
+            wrong, expected = wrong | (table[column] <= 0), "A number above 0, or nothing."
         for row in raw.index[wrong]:
             faults.append(Fault(file, int(row) + 2, column, str(raw.at[row, column]), expected))
     if not faults:
-        faults = _rising(file, table)
+        faults = _rising(file, table) + _one_prefill(file, table)
     if faults:
         raise InputError(faults)
     return table
@@ -143,6 +164,19 @@ def _rising(file: str, table: pd.DataFrame) -> list[Fault]:
                 text = f"{curve.at[faster, 'tokens_per_s_per_gpu']:g}"
                 expected = f"No more than at the lower TPS/User of row {slower + 2}: keep the best points of a sweep."
                 faults.append(Fault(file, int(faster) + 2, "tokens_per_s_per_gpu", text, expected))
+    return faults
+
+
+def _one_prefill(file: str, table: pd.DataFrame) -> list[Fault]:
+    """Prefill rates of one pool, card, precision and prompt length that differ."""
+    faults = []
+    stated = table[table["prefill_tokens_per_s_per_gpu"].notna()]
+    for _, rows in stated.groupby(["sku", "card", "weight_precision", "isl"]):
+        rates = rows["prefill_tokens_per_s_per_gpu"]
+        for row in rates.index[rates != rates.iloc[0]]:
+            expected = f"One rate for prompts of {rows.at[row, 'isl']:g} tokens, {rates.iloc[0]:g} as in row "
+            expected += f"{rates.index[0] + 2}, or nothing."
+            faults.append(Fault(file, int(row) + 2, "prefill_tokens_per_s_per_gpu", f"{rates[row]:g}", expected))
     return faults
 
 

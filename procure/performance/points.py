@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
-from procure.performance.anchor import anchored
+from procure.performance.anchor import anchored, answered
 from procure.performance.decode import Deployment, Lengths, solve
 from procure.performance.layouts import usable_hbm_bytes
 from procure.performance.measured import Curves, packaged_curves
-from procure.performance.physics import fitted, physics, premises, vintage_date
-from procure.performance.prefill import prefill_at_peak, prefill_group_gpus, prefill_terms, prefill_wall_s
+from procure.performance.own_prefill import prefill_work_s
+from procure.performance.physics import fitted, premises, vintage_date
+from procure.performance.prefill import prefill_group_gpus, prefill_wall_s
 from procure.performance.work import work_of
 
 if TYPE_CHECKING:
@@ -42,6 +44,9 @@ COLUMNS = (
 )
 LARGEST_CHUNK = 256
 """Elements worked on together: few enough that their arrays stay in the processor's cache."""
+
+SLOWER, SLOWER_STEPS = 0.8, 24
+"""Factor on a speed that physics does not reach, and how often it is lowered at most (to 0.5%)."""
 
 
 def decode_points(
@@ -74,9 +79,10 @@ def decode_points(
         lpx: LPX hardware that takes the FFN; None for GPUs alone.
         curves: a user's table (:meth:`procure.performance.measured.Curves.read`).
 
-    Source order: packaged measured curve, user's table, physics (:mod:`procure.performance.anchor`). With LPX
+    Source order: user's table, packaged measured curve, physics (:mod:`procure.performance.anchor`). With LPX
     points are a ``vendor claim``, on hardware that is only announced a ``projection``. The pool's
-    ``throughput_factor`` (power mode) multiplies throughput and streams.
+    ``throughput_factor`` (power mode) multiplies throughput and streams, but for a user's table, which is used as
+    stated.
 
     Returns:
         zero or more rows per element, best throughput first. ``element`` is the position in the arrays,
@@ -96,28 +102,75 @@ def decode_points(
     unique, inverse = np.unique(asked, axis=1, return_inverse=True)
     weights = card.native_precision if weight_precision == "native" else weight_precision
     deployment = Deployment(pool, card, weights, kv_format, vintage, lpx)
-    table = _solved(deployment, unique.tobytes()).copy()
-    table["evidence"] = "vendor claim" if lpx else "physics"
-    table["source"] = premises()["lpx"]["source"] if lpx else fitted()["source"]["text"]
-    table["source_date"] = premises()["lpx"]["date"] if lpx else vintage_date(vintage)
-    if lpx is None:
-        table = _with_curves(table, deployment, unique, curves)
+    table = _with_curves(deployment, unique)
+    if curves is not None:
+        table = _with_own(table, deployment, unique, curves)
     if pool.projection:
         table.loc[table["evidence"] == "physics", "evidence"] = "projection"
-        table["source"] += f"; {pool.name} is a projection of {pool.projection}"
-    table = _slower(table, pool.throughput_factor)
+        named = table["evidence"] != "user"
+        table.loc[named, "source"] += f"; {pool.name} is a projection of {pool.projection}"
     return _for_every_element(table, inverse.ravel())[list(COLUMNS)]
 
 
-def _with_curves(table: pd.DataFrame, deployment: Deployment, asked: np.ndarray, own: Curves | None) -> pd.DataFrame:
-    """The points brought to a packaged curve where it answers, else to the user's table, else to whichever exists."""
-    measured = anchored(table, deployment, asked, packaged_curves(), _best_rates)
-    if own is None:
-        return measured
-    users = anchored(table, deployment, asked, own, _best_rates)
-    if users is table:
-        return measured
-    return measured.where(measured["evidence"] == "measured", users)
+def _physical(deployment: Deployment, asked: np.ndarray) -> pd.DataFrame:
+    """Points from physics at full power, with evidence and source."""
+    table = _solved(deployment, asked.tobytes()).copy()
+    paired = deployment.lpx is not None
+    table["evidence"] = "vendor claim" if paired else "physics"
+    table["source"] = premises()["lpx"]["source"] if paired else fitted()["source"]["text"]
+    table["source_date"] = premises()["lpx"]["date"] if paired else vintage_date(deployment.vintage)
+    return table
+
+
+def _with_curves(deployment: Deployment, asked: np.ndarray) -> pd.DataFrame:
+    """Physics brought to the packaged curves where they apply, in the pool's power mode."""
+    full = replace(deployment, pool=replace(deployment.pool, throughput_factor=1.0))
+    table = anchored(_physical(deployment, asked), full, asked, packaged_curves(), _best_rates)
+    return _slower(table, deployment.pool.throughput_factor)
+
+
+def _with_own(table: pd.DataFrame, deployment: Deployment, asked: np.ndarray, own: Curves) -> pd.DataFrame:
+    """What a user measured stands first; a packaged curve next; then the physics, scaled to whichever exists."""
+    factor = deployment.pool.throughput_factor
+    physical = _slower(_physical(deployment, asked), factor)
+    physical = pd.concat([physical, _slower(_unreached(physical, deployment, asked, own), factor)])
+    physical = physical.sort_values("element", kind="stable", ignore_index=True)
+    users = anchored(physical, deployment, asked, own, lambda *which: factor * _reached_rates(*which))
+    if users is physical:
+        return table
+    packaged = set(table.loc[table["evidence"] == "measured", "element"])
+    packaged -= set(users.loc[users["evidence"] == own.evidence, "element"])
+    kept = [users[~users["element"].isin(packaged)], table[table["element"].isin(packaged)]]
+    return pd.concat(kept).sort_values("element", kind="stable", ignore_index=True)
+
+
+def _unreached(physical: pd.DataFrame, deployment: Deployment, asked: np.ndarray, own: Curves) -> pd.DataFrame:
+    """Points for speeds that a user measured and the physics does not reach: its best at the fastest that it does."""
+    missing = answered(deployment, asked, own)
+    missing[physical["element"].unique()] = False
+    where = np.flatnonzero(missing)
+    if not where.size:
+        return physical.iloc[:0]
+    slower = _physical(deployment, _reachable(deployment, asked[:, where])).drop_duplicates("element")
+    speed = asked[2, where][slower["element"]]
+    return slower.assign(element=where[slower["element"]], tps_user=np.maximum(slower["tps_user"], speed))
+
+
+def _reachable(deployment: Deployment, asked: np.ndarray) -> np.ndarray:
+    """The elements with speeds lowered, step by step, to what physics reaches."""
+    asked = np.ascontiguousarray(asked)
+    for _ in range(SLOWER_STEPS):
+        late = np.isnan(_best_rates(deployment, asked))
+        if not late.any():
+            break
+        asked = asked.copy()
+        asked[2, late] *= SLOWER
+    return asked
+
+
+def _reached_rates(deployment: Deployment, asked: np.ndarray) -> np.ndarray:
+    """Best rates by physics, at the fastest speed reached where the asked one is beyond it."""
+    return _best_rates(deployment, _reachable(deployment, asked))
 
 
 def _slower(table: pd.DataFrame, factor: float) -> pd.DataFrame:
@@ -172,18 +225,22 @@ def prefill_gpu_seconds(
     new_tokens: ArrayLike,
     prefix_tokens: ArrayLike,
     vintage: str,
+    curves: Curves | None = None,
 ) -> np.ndarray:
-    """GPU-seconds to prefill ``new_tokens`` behind ``prefix_tokens`` whose cache is there already, for each request."""
-    peak = prefill_at_peak(
+    """GPU-seconds to prefill ``new_tokens`` behind ``prefix_tokens`` whose cache is there already, for each request.
+
+    ``curves`` is a user's table, whose prefill rates are used as stated.
+    """
+    return prefill_work_s(
         pool,
         card,
         weight_precision=weight_precision,
         kv_format=kv_format,
         new_tokens=np.asarray(new_tokens, dtype=float),
         prefix_tokens=np.asarray(prefix_tokens, dtype=float),
+        vintage=vintage,
+        curves=curves,
     )
-    terms = prefill_terms(peak, physics(vintage, pool.name))
-    return np.sum(np.broadcast_arrays(*terms.values()), axis=0) / pool.throughput_factor
 
 
 def prefill_latency_s(
@@ -195,6 +252,7 @@ def prefill_latency_s(
     new_tokens: ArrayLike,
     prefix_tokens: ArrayLike,
     vintage: str,
+    curves: Curves | None = None,
 ) -> np.ndarray:
     """Wall seconds from arrival to the end of prefill on one prefill replica at its utilisation, queueing included.
 
@@ -208,6 +266,7 @@ def prefill_latency_s(
         new_tokens=new_tokens,
         prefix_tokens=prefix_tokens,
         vintage=vintage,
+        curves=curves,
     )
     return prefill_wall_s(pool, card, work, weight_precision=weight_precision, vintage=vintage)
 

@@ -70,14 +70,20 @@ def _reuse(case: Case) -> list[tuple[Any, ...]]:
 
 def _throughput(case: Case) -> list[tuple[Any, ...]]:
     """Measured throughput that the case states, point by point, of kind ``user``."""
-    rows = []
+    rows: list[tuple[Any, ...]] = []
     for r in in_order(case.tables["throughput"]).itertuples():
         base = "all" if r.all_gpus else "decode"
-        at = f"throughput/{r.sku}/{r.card}/{r.weight_precision}/{r.isl:g}+{r.osl:g} at {r.tps_user:g} TPS/User"
+        pool = f"{r.sku}+lpx" if r.with_lpx == 1 else r.sku
+        at = f"throughput/{pool}/{r.card}/{r.weight_precision}/{r.isl:g}+{r.osl:g} at {r.tps_user:g} TPS/User"
         note = f"stated by the case, over {base} GPUs; band as factors"
         value = _text(r.tokens_per_s_per_gpu), "tokens/s", _text(r.low), _text(r.high)
         rows.append((at, *value, "user", f"throughput.csv: {r.source}", str(r.date), note))
-    return rows
+        if pd.notna(r.prefill_tokens_per_s_per_gpu):
+            at = f"prefill/{r.sku}/{r.card}/{r.weight_precision}/{r.isl:g}"
+            value = _text(r.prefill_tokens_per_s_per_gpu), "tokens/s", "", ""
+            note = "stated by the case, per GPU of a saturated prefill pool"
+            rows.append((at, *value, "user", f"throughput.csv: {r.source}", str(r.date), note))
+    return list({row[0]: row for row in rows}.values())  # a prefill rate stands in every row of its curve
 
 
 def _own_curve(curve: Curve) -> list[tuple[Any, ...]]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -11,7 +13,7 @@ from procure.catalogue import Catalogue
 from procure.errors import InputError
 from procure.performance import decode_points
 from procure.performance.frontier import over_all_gpus
-from procure.performance.measured import COLUMNS, Curves, packaged_curves
+from procure.performance.measured import COLUMNS, EXTRA, Curves, packaged_curves
 from procure.performance.points import prefill_gpu_seconds
 from procure.sizing import Card
 
@@ -113,16 +115,15 @@ def own_table(tmp_path, **changes):
         "techniques": "none",
     } | changes
     path = tmp_path / "own.csv"
-    pd.DataFrame([row, row | {"tps_user": 80, "tokens_per_s_per_gpu": 200}], columns=list(COLUMNS)).to_csv(
-        path, index=False
-    )
+    columns = [*COLUMNS, *(name for name in EXTRA if name in changes)]
+    pd.DataFrame([row, row | {"tps_user": 80, "tokens_per_s_per_gpu": 200}], columns=columns).to_csv(path, index=False)
     return path
 
 
 def test_a_users_table_stands_before_physics_and_keeps_source_and_date(tmp_path):
     curves = Curves.read(own_table(tmp_path))
     ask = {"precision": "fp8", "card": "qwen3-235b-a22b", "vintage": "none", "curves": curves}
-    table = points("hgx-h200", 0.9 * 4_500, [40.0, 56.57, 80.0], **ask).drop_duplicates("element")
+    table = points("hgx-h200", 4_500, [40.0, 56.57, 80.0], **ask).drop_duplicates("element")
     assert table["tokens_per_s_per_gpu"].to_numpy() == pytest.approx([500, 342, 200], rel=0.01)
     assert set(table["evidence"]) == {"user"}
     assert table["source"].iloc[0] == "our own replay"
@@ -130,13 +131,89 @@ def test_a_users_table_stands_before_physics_and_keeps_source_and_date(tmp_path)
     assert table["low"].iloc[0] == pytest.approx(0.9)
 
 
-def test_a_measured_curve_stands_before_a_users_table(tmp_path):
-    path = own_table(tmp_path, sku="vr-nvl72", card="deepseek-r1", weight_precision="nvfp4", isl=8_192, osl=1_024)
-    with_own = points("vr-nvl72", CURVE_CONTEXT, 60.0, curves=Curves.read(path))
-    assert set(with_own["evidence"]) == {"measured"}
-    assert with_own["tokens_per_s_per_gpu"].to_numpy() == pytest.approx(
-        points("vr-nvl72", CURVE_CONTEXT, 60.0)["tokens_per_s_per_gpu"].to_numpy()
+def test_a_users_table_stands_before_a_packaged_curve_where_it_answers(tmp_path):
+    row = {"sku": "vr-nvl72", "card": "deepseek-r1", "weight_precision": "nvfp4", "isl": 7_400, "osl": 900}
+    own = Curves.read(own_table(tmp_path, **row))
+    there = points("vr-nvl72", 7_850, [40.0, 80.0], curves=own).drop_duplicates("element")
+    assert there["tokens_per_s_per_gpu"].to_numpy() == pytest.approx([500, 200], rel=1e-9)
+    assert set(there["evidence"]) == {"user"}
+    beside = points("vr-nvl72", CURVE_CONTEXT, 200.0, curves=own)
+    pd.testing.assert_frame_equal(beside, points("vr-nvl72", CURVE_CONTEXT, 200.0))
+    assert set(beside["evidence"]) == {"measured"}
+
+
+@pytest.mark.parametrize("all_gpus", [0, 1])
+@pytest.mark.parametrize("power_mode", [1.0, 0.9])
+@pytest.mark.parametrize("sku", ["hgx-h200", "gb300-nvl72", "vr-nvl72", "rubin-ultra-nvl144"])
+def test_a_users_points_are_reproduced_at_exactly_their_lengths_in_any_power_mode(tmp_path, sku, all_gpus, power_mode):
+    own = Curves.read(own_table(tmp_path, sku=sku, all_gpus=all_gpus))
+    card = Card.load("qwen3-235b-a22b")
+    hardware = replace(Catalogue.read().sku(sku), throughput_factor=power_mode)
+    table = decode_points(
+        hardware, card, weight_precision="fp8", kv_format="fp8", context_mean=[4_500.0] * 2,
+        context_upper=[5_000.0] * 2, tps_user=[40.0, 80.0], vintage="base+7", curves=own,
+    ).drop_duplicates("element")  # fmt: skip
+    rate = table["tokens_per_s_per_gpu"].to_numpy()
+    if all_gpus:
+        formats = {"weight_precision": "fp8", "kv_format": "fp8", "vintage": "base+7", "curves": own}
+        work = prefill_gpu_seconds(hardware, card, new_tokens=[4_000.0], prefix_tokens=[0.0], **formats)[0]
+        rate = over_all_gpus(rate, work / 1_000)
+    assert rate == pytest.approx([500, 200], rel=1e-9)
+    assert set(table["evidence"]) == {"user"}
+    assert set(table["source"]) == {"our own replay"}
+
+
+def test_a_speed_that_the_physics_does_not_reach_is_used_as_it_was_measured(tmp_path):
+    path = own_table(tmp_path, tps_user=80)
+    table = pd.read_csv(path)
+    table.loc[1, ["tps_user", "tokens_per_s_per_gpu"]] = [2_000, 3]
+    table.to_csv(path, index=False)
+    ask = {"precision": "fp8", "card": "qwen3-235b-a22b"}
+    assert points("hgx-h200", 4_500, 2_000.0, **ask).empty
+    found = points("hgx-h200", 4_500, 2_000.0, curves=Curves.read(path), **ask).drop_duplicates("element").iloc[0]
+    assert found["tokens_per_s_per_gpu"] == pytest.approx(3, rel=1e-9)
+    assert found["tps_user"] >= 2_000
+    assert found["evidence"] == "user"
+
+
+def test_a_users_curve_with_lpx_answers_for_the_pair_alone(tmp_path):
+    row = {"sku": "vr-nvl72", "card": "deepseek-r1", "weight_precision": "nvfp4", "with_lpx": 1}
+    own = Curves.read(own_table(tmp_path, **row))
+    ask = {"context": 4_500, "tps_user": [40.0, 80.0]}
+    paired, claimed = (points("vr-nvl72", **ask, lpx=lpx_rack(), curves=c) for c in (own, None))
+    best_of, before = (t.drop_duplicates("element") for t in (paired, claimed))
+    assert best_of["tokens_per_s_per_gpu"].to_numpy() == pytest.approx([500, 200], rel=1e-9)
+    assert set(paired["evidence"]) == {"user"}
+    # LPX racks work as long behind a token as GPUs do: both by the same factor
+    for column, power in (("tokens_per_s_per_gpu", 1), ("lpx_rack_s_per_token", -1)):
+        change = best_of[column].to_numpy() / before[column].to_numpy()
+        scale = best_of["tokens_per_s_per_gpu"].to_numpy() / before["tokens_per_s_per_gpu"].to_numpy()
+        assert change == pytest.approx(scale**power, rel=1e-9)
+    alone = points("vr-nvl72", **ask, curves=own)
+    pd.testing.assert_frame_equal(alone, points("vr-nvl72", **ask))
+
+
+def test_a_stated_prefill_rate_is_used_as_stated_and_scales_the_rest(tmp_path):
+    own = Curves.read(own_table(tmp_path, prefill_tokens_per_s_per_gpu=2_500, all_gpus=1, tokens_per_s_per_gpu=300))
+    pool, card = Catalogue.read().sku("hgx-h200"), Card.load("qwen3-235b-a22b")
+    formats = {"weight_precision": "fp8", "kv_format": "fp8", "vintage": "base"}
+    new, prefix = np.array([4_000.0, 4_000.0, 40_000.0]), np.array([0.0, 36_000.0, 0.0])
+    stated, physics = (
+        prefill_gpu_seconds(pool, card, new_tokens=new, prefix_tokens=prefix, curves=c, **formats) for c in (own, None)
     )
+    assert stated[0] == pytest.approx(4_000 / 2_500, rel=1e-9)
+    assert stated[1:] / physics[1:] == pytest.approx(np.full(2, stated[0] / physics[0]), rel=1e-9)
+    decode = points("hgx-h200", 4_500, 40.0, precision="fp8", card="qwen3-235b-a22b", curves=own).iloc[0]
+    assert over_all_gpus(decode["tokens_per_s_per_gpu"], 4_000 / 2_500 / 1_000) == pytest.approx(300, rel=1e-9)
+
+
+def test_two_prefill_rates_for_one_prompt_length_are_refused(tmp_path):
+    path = own_table(tmp_path, prefill_tokens_per_s_per_gpu=2_500)
+    table = pd.read_csv(path)
+    table.loc[1, "prefill_tokens_per_s_per_gpu"] = 2_600
+    table.to_csv(path, index=False)
+    with pytest.raises(InputError, match=r"row 3, column prefill_tokens_per_s_per_gpu.*2500 as in row 2"):
+        Curves.read(path)
 
 
 def test_every_fault_of_a_users_table_is_named_at_once(tmp_path):
@@ -176,7 +253,7 @@ def test_a_users_point_that_leaves_no_time_for_decode_is_refused_and_never_passe
     """4,000 prompt tokens x 44 GFLOP at 47% of H200's 1,979 TFLOP/s: over 0.3 ms of prefill per output token."""
     curves = Curves.read(own_table(tmp_path, all_gpus=1, tokens_per_s_per_gpu=5_000))
     with pytest.raises(InputError, match=r"own\.csv, row 2.*all_gpus 0"):
-        points("hgx-h200", 0.9 * 4_500, 40.0, precision="fp8", card="qwen3-235b-a22b", curves=curves)
+        points("hgx-h200", 4_500, 40.0, precision="fp8", card="qwen3-235b-a22b", curves=curves)
     fine = Curves.read(own_table(tmp_path, all_gpus=1))
-    table = points("hgx-h200", 0.9 * 4_500, 40.0, precision="fp8", card="qwen3-235b-a22b", curves=fine)
+    table = points("hgx-h200", 4_500, 40.0, precision="fp8", card="qwen3-235b-a22b", curves=fine)
     assert set(table["evidence"]) == {"user"}

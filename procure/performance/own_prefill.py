@@ -1,0 +1,92 @@
+"""Prefill rates that a user measured: as stated at their prompt length, the physics scaled to them elsewhere."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from procure.performance.measured import Curves
+from procure.performance.physics import physics
+from procure.performance.prefill import prefill_at_peak, prefill_terms
+
+if TYPE_CHECKING:
+    from procure.catalogue import Sku
+    from procure.sizing import Card
+
+PROMPT_MATCH = 0.12
+"""Prompts this close to a stated one, nothing reused, are answered by the measurement."""
+
+
+def prefill_work_s(
+    pool: Sku,
+    card: Card,
+    *,
+    weight_precision: str,
+    kv_format: str,
+    new_tokens: np.ndarray,
+    prefix_tokens: np.ndarray,
+    vintage: str,
+    curves: Curves | None,
+) -> np.ndarray:
+    """GPU-seconds of prefills: the physics in the pool's power mode, times stated over physical seconds.
+
+    The ratio is taken at the stated prompt lengths and read log-linearly between them; beyond their ends the nearest
+    is kept. So a prompt of a stated length takes the stated time, and reuse and other lengths follow the physics.
+    """
+    formats = {"weight_precision": weight_precision, "kv_format": kv_format, "vintage": vintage}
+    seconds = _physical_s(pool, card, new_tokens, prefix_tokens, **formats)
+    rates = None if curves is None else stated_rates(pool, card, weight_precision, curves)
+    if rates is None:
+        return seconds
+    isl, rate = rates
+    ratio = (isl / rate) / _physical_s(pool, card, isl, np.zeros(len(isl)), **formats)
+    tokens = np.maximum(np.asarray(new_tokens, dtype=float) + np.asarray(prefix_tokens, dtype=float), 1.0)
+    return seconds * np.exp(np.interp(np.log(tokens), np.log(isl), np.log(ratio)))
+
+
+def prefill_is_stated(
+    pool: Sku,
+    card: Card,
+    weight_precision: str,
+    new_tokens: np.ndarray,
+    prefix_tokens: np.ndarray,
+    curves: Curves | None,
+) -> np.ndarray:
+    """Prompts whose prefill a user measured: of a stated length within :data:`PROMPT_MATCH`, with nothing reused."""
+    rates = None if curves is None else stated_rates(pool, card, weight_precision, curves)
+    if rates is None:
+        return np.zeros(len(new_tokens), dtype=bool)
+    gap = np.abs(np.log(new_tokens[:, None] / rates[0][None, :])).min(axis=1)
+    return np.asarray((gap <= PROMPT_MATCH) & (prefix_tokens == 0))
+
+
+def stated_rates(pool: Sku, card: Card, weight_precision: str, curves: Curves) -> tuple[np.ndarray, np.ndarray] | None:
+    """Prompt lengths and input tokens/s per GPU that are stated for a pool and card; None where nothing is."""
+    precision = card.native_precision if weight_precision == "native" else weight_precision
+    rows = curves.prefill_rates(pool.name, card.name, precision)
+    if rows.empty:
+        return None
+    return rows["isl"].to_numpy(dtype=float), rows["prefill_tokens_per_s_per_gpu"].to_numpy(dtype=float)
+
+
+def _physical_s(
+    pool: Sku,
+    card: Card,
+    new_tokens: np.ndarray,
+    prefix_tokens: np.ndarray,
+    *,
+    weight_precision: str,
+    kv_format: str,
+    vintage: str,
+) -> np.ndarray:
+    peak = prefill_at_peak(
+        pool,
+        card,
+        weight_precision=weight_precision,
+        kv_format=kv_format,
+        new_tokens=np.asarray(new_tokens, dtype=float),
+        prefix_tokens=np.asarray(prefix_tokens, dtype=float),
+    )
+    terms = prefill_terms(peak, physics(vintage, pool.name))
+    return np.asarray(np.sum(np.broadcast_arrays(*terms.values()), axis=0) / pool.throughput_factor)

@@ -1,0 +1,56 @@
+"""A case's own measurements reach the plan's coefficients as they are stated."""
+
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+from tiny_case import tiny
+
+from procure.instance import build
+
+LENGTHS = {f"input_{name}_tokens": 4_000.0 for name in ("mean", "p50", "p90", "p99")}
+WORK = {
+    **LENGTHS,
+    "card": "gpt-oss-120b",
+    "context_cap_tokens": 131_072,
+    "shared_prefix_tokens": 0.0,
+    "reuse_curve": "none",
+    "output_thinking_tokens": 0.0,
+    "output_visible_tokens": 1_000.0,
+    "tps_user": 60.0,
+    "weight_precision": "mxfp4",
+}
+
+
+def measured(sku, **more):
+    row = {
+        "sku": sku, "card": "gpt-oss-120b", "weight_precision": "mxfp4", "isl": 4_000, "osl": 1_000, "tps_user": 60,
+        "tokens_per_s_per_gpu": 800.0, "all_gpus": 0, "date": "2027-01", "source": "our replay", **more,
+    }  # fmt: skip
+    return {"throughput": pd.DataFrame([row])}
+
+
+def tables(skus, throughput):
+    return build(tiny(skus=skus, workloads={"chat": WORK}, tables=throughput))
+
+
+@pytest.mark.parametrize("sku", ["gb300-nvl72", "vr-nvl72"])
+def test_fixed_lengths_decode_and_prefill_at_the_stated_rates(sku):
+    made = tables((sku,), measured(sku, prefill_tokens_per_s_per_gpu=9_000.0))
+    best = made["serve"].drop_duplicates(["t", "bucket"])
+    assert best["rack_s"].tolist() == pytest.approx([1_000 / (800.0 * 72)] * 3, rel=1e-9)
+    assert set(made["serve"]["evidence"]) == {"user"}
+    full = made["prefill"].query("store == 'recompute'")
+    assert full["rack_s"].tolist() == pytest.approx([4_000 / (9_000.0 * 72)] * 3, rel=1e-9)
+    assert set(full["evidence"]) == {"user"}
+
+
+def test_a_measurement_with_lpx_reaches_the_pair_and_leaves_the_racks_alone():
+    with_own = tables(("vr-nvl72", "lpx"), measured("vr-nvl72", with_lpx=1))["serve"]
+    without = tables(("vr-nvl72", "lpx"), {})["serve"]
+    pair = with_own[with_own["deployment"] == "vr-nvl72+lpx"]
+    best = pair.drop_duplicates(["t", "bucket"])
+    assert best["rack_s"].tolist() == pytest.approx([1_000 / (800.0 * 72)] * 3, rel=1e-9)
+    assert set(pair["evidence"]) == {"user"}
+    alone = [t[t["deployment"] == "vr-nvl72"].reset_index(drop=True) for t in (with_own, without)]
+    pd.testing.assert_frame_equal(*alone)
