@@ -96,11 +96,14 @@ def _plausible(card: Card) -> Card:
         InputError: saying what comes out too large.
     """
     state = card.state_bytes("bf16")
-    counted = not card.gaps and card.known("hidden_size") and card.known("vocab_size")
+    try:
+        parameters = card.params.total
+    except InputError:
+        parameters = 0  # what the config lacks is said where parameters are asked for
     found = {
         "bytes of KV cache per token": ((card.stored_bytes(1_000, "bf16") - state) / 1_000, MOST_BYTES_PER_TOKEN),
         "bytes of state per sequence": (state, MOST_STATE_BYTES),
-        "parameters": (card.params.total if counted else 0, MOST_PARAMS),
+        "parameters": (parameters, MOST_PARAMS),
     }
     faults = [
         Fault(card.file, 0, "", f"{value:.3g}", f"At most {most:g} {what}; these follow from the fields of the card.",
