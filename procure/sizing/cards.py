@@ -15,7 +15,6 @@ from procure.sizing.archetype import read_archetype
 from procure.sizing.card import Card, Source
 from procure.sizing.config import NESTED, Config
 from procure.sizing.parameters import is_tied, read_feed_forward
-from procure.sizing.per_layer import check_layer_fields
 from procure.sizing.reader import read_attention, read_drafts
 
 CARD_KEYS = frozenset(
@@ -191,7 +190,6 @@ def _config_card(card: Mapping[str, Any], file: str, name: str, changed: frozens
     for field in sorted(changed - config.used):
         config.fault(field, "changed", "Nothing reads this field.", nearest(field, config.used))
         config.used.add(field)
-    check_layer_fields(config)
     config.finish()
     return Card(
         name=str(card.get("name") or name),

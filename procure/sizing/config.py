@@ -73,9 +73,12 @@ class Config:
         return next((_BY_CLASS[name] for name in map(str, classes) if name in _BY_CLASS), "")
 
     def overlaid(self, fields: Mapping[str, Any]) -> Config:
-        """The same config with other fields for one layer; what is read and found is remembered in both."""
+        """The same config with other fields for one layer.
+
+        What is found is remembered in both, what is read in the copy alone.
+        """
         view = copy.copy(self)
-        view.text = {**self.text, **fields}
+        view.text, view.used = {**self.text, **fields}, set()
         return view
 
     def has(self, *names: str) -> bool:
@@ -159,11 +162,10 @@ class Config:
         """Remember that a field is wrong."""
         self.faults.append(Fault(self.file, 0, field, "" if value == "" else str(value), expected, hint))
 
-    def understood(self, field: str, value: Any) -> bool:
-        """Whether a field was read, is switched off, or is known to change no byte of the cache."""
+    def harmless_field(self, field: str, value: Any) -> bool:
+        """Whether a field is switched off, or known or declared to change no byte of the cache."""
         return (
             value in (None, False, 0, "", [], {})
-            or field in self.used
             or field in self.harmless
             or any(leaves_cache_alone(kind, field) for kind in self.kinds)
         )
@@ -176,7 +178,7 @@ class Config:
         """
         drafts = []
         for name, value in {**self._outer_fields(), **self.text}.items():
-            if self.understood(name, value):
+            if name in self.used or self.harmless_field(name, value):
                 continue
             if name.startswith(_DRAFTS):
                 drafts.append(name)

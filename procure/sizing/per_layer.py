@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from procure.sizing.attention import Attention
@@ -23,32 +24,47 @@ _OF_FEED_FORWARD = (
 def layer_fields(config: Config, layers: int) -> dict[int, Mapping[str, Any]]:
     """Fields that single layers have of their own, by layer number counted from 0 (``per_layer_config``).
 
-    Faults are remembered in ``config``: no such layer, or a field that nothing reads.
+    Faults are remembered in ``config``: no such layer, or a part left out (``skip``) that is not known.
     """
     groups = config.block("per_layer_config") or {}
     found: dict[int, Mapping[str, Any]] = {}
     for number, fields in groups.items():
-        if not str(number).isdigit() or int(number) >= layers or not isinstance(fields, Mapping):
+        if not str(number).isdecimal() or int(number) >= layers or not isinstance(fields, Mapping):
             expected = f"A group of fields under a layer number from 0 to {layers - 1} is allowed."
             config.fault(f"per_layer_config.{number}", fields, expected)
-        elif fields:
+            continue
+        skip = fields.get("skip") or []
+        if not isinstance(skip, list) or {str(part) for part in skip} - (_ATTENTION | _REST):
+            expected = f"A list of parts is allowed: {', '.join(sorted(_ATTENTION | _REST))}."
+            config.fault(f"per_layer_config.{number}.skip", skip, expected)
+            continue
+        if fields:
             found[int(number)] = fields
             config.gaps.extend(f"per_layer_config.{name}" for name in fields if name in _OF_FEED_FORWARD)
+            config.gaps.extend(f"per_layer_config.skip {part}" for part in skip if part in _REST)
     return found
 
 
-def check_layer_fields(config: Config) -> None:
-    """Fields of single layers that nothing read are faults, as those of the whole config are."""
-    groups = config.block("per_layer_config") or {}
-    for number, fields in groups.items():
-        for name, value in fields.items() if isinstance(fields, Mapping) else ():
-            if name not in ("skip", *_OF_FEED_FORWARD) and not config.understood(name, value):
-                config.fault(f"per_layer_config.{number}.{name}", value, "Nothing reads this field of a layer.")
+_ATTENTION, _REST = frozenset(("self_attn", "attention", "attn")), frozenset(("mlp", "moe", "feed_forward"))
+"""Parts of a layer that ``skip`` may name."""
 
 
-def skips_attention(fields: Mapping[str, Any]) -> bool:
-    """Whether a layer leaves its attention out."""
-    return any("attn" in str(part) or "attention" in str(part) for part in fields.get("skip") or ())
+def build_layer(
+    config: Config, number: int, fields: Mapping[str, Any], build: Callable[[Config], Attention]
+) -> Attention | None:
+    """One layer with fields of its own, None where it leaves its attention out.
+
+    A field of it that nothing reads is a fault, remembered in ``config``.
+    """
+    if _ATTENTION & set(fields.get("skip") or ()):
+        return None
+    view = config.overlaid(fields)
+    layer = build(view)
+    for name, value in fields.items():
+        if name not in ("skip", *_OF_FEED_FORWARD) and name not in view.used and not config.harmless_field(name, value):
+            config.fault(f"per_layer_config.{number}.{name}", value, "Nothing reads this field of a layer.")
+    config.used |= view.used
+    return layer
 
 
 _BLOCK = {"no_op", "replace_with_linear", "n_heads_in_group", "num_key_value_heads", "window_length"}
@@ -90,15 +106,13 @@ def _block(config: Config, number: int, block: Any) -> Attention | None:
             config.fault(f"{where}.{name}", value, known)
     if attention.get("no_op") or attention.get("replace_with_linear"):
         return None
-    heads = config.need("num_attention_heads")
-    per_group = attention.get("n_heads_in_group")
-    if isinstance(per_group, int) and per_group > 0 and heads % per_group:
+    heads, own = config.need("num_attention_heads"), Config(attention, f"{config.file}: {where}")
+    per_group, kv_heads = own.optional("n_heads_in_group"), own.optional("num_key_value_heads")
+    window = own.optional("window_length")
+    config.faults.extend(own.faults)
+    if per_group is not None and heads % per_group:
         config.fault(f"{where}.n_heads_in_group", per_group, f"A divisor of {heads} heads is allowed.")
-    if isinstance(per_group, int) and per_group > 0:
-        attention = {**attention, "num_key_value_heads": max(heads // per_group, 1)}
-    view = config.overlaid({"num_key_value_heads": attention.get("num_key_value_heads")})
+    view = config.overlaid({"num_key_value_heads": max(heads // per_group, 1) if per_group else kv_heads})
     layer = build_full(view)
-    window = attention.get("window_length")
-    if isinstance(layer, GroupedQuery) and isinstance(window, int) and window > 0:
-        return GroupedQuery(layer.query_heads, layer.kv_heads, layer.k_dim, layer.v_dim, window=window)
-    return layer
+    config.used |= view.used
+    return replace(layer, window=window) if isinstance(layer, GroupedQuery) and window else layer

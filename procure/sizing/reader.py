@@ -25,7 +25,7 @@ from procure.sizing.builders import (
 from procure.sizing.config import Config
 from procure.sizing.model_types import known_types
 from procure.sizing.patterns import layer_kinds
-from procure.sizing.per_layer import layer_fields, read_block_configs, skips_attention
+from procure.sizing.per_layer import build_layer, layer_fields, read_block_configs
 from procure.sizing.softmax import GroupedQuery, Latent
 
 _BUILD: dict[str, Callable[[Config], Attention]] = {
@@ -105,10 +105,10 @@ def _layers_by_kind(config: Config) -> list[Attention | None]:
     made = {kind: _BUILD[kind](config) for kind in sorted(shared)}
     layers: list[Attention | None] = [made.get(kind) for kind in kinds]
     for layer, fields in own.items():
-        view, kind = config.overlaid(fields), kinds[layer]
-        if kind == "window" and not view.has("sliding_window", "sliding_window_size"):
-            kind = "full"
-        layers[layer] = None if kind == "none" or skips_attention(fields) else _BUILD[kind](view)
+        kind = kinds[layer]
+        if kind == "window" and not config.overlaid(fields).has("sliding_window", "sliding_window_size"):
+            kind, fields = "full", {name: value for name, value in fields.items() if value is not None}
+        layers[layer] = None if kind == "none" else build_layer(config, layer, fields, _BUILD[kind])
     return layers
 
 

@@ -147,6 +147,11 @@ def test_a_layer_may_have_another_window_or_none():
 def test_fields_of_single_layers_that_nothing_reads_are_refused():
     named = faults({**LLM, "per_layer_config": {"3": {"frobs": 4}, "32": {"head_dim": 64}}})
     assert named.keys() == {"per_layer_config.3.frobs", "per_layer_config.32"}
+    named = faults({**LLM, "per_layer_config": {"3": {"num_hidden_layers": 4, "skip": ["nose"]}}})
+    assert named.keys() == {"per_layer_config.3.skip"}
+    assert "per_layer_config.3.num_hidden_layers" in faults(
+        {**LLM, "per_layer_config": {"3": {"num_hidden_layers": 4}}}
+    )
 
 
 def test_widths_of_single_layers_leave_the_cache_alone_and_stop_parameter_counts():
@@ -173,6 +178,9 @@ def test_blocks_found_by_search_keep_what_their_attention_says():
     )
     assert read(blocks(first, second, third)).bytes_per_token(9, "bf16") == (2 + 29 * 8) * 256 * 2
     assert "block_configs.0.attention.sparsify" in faults(blocks({"attention": {"sparsify": [1]}}))
+    for wrong in (True, 2.5, "x", 3):
+        assert told(blocks({"attention": {"n_heads_in_group": wrong}})), wrong
+    assert told(blocks({"attention": {"n_heads_in_group": 4, "window_length": 2.5}}))
     windowed = read(blocks({"attention": {"n_heads_in_group": 4, "window_length": 64}}))
     assert windowed.stored_bytes(1000, "bf16") == (31 * 1000 + 64) * 4096
 
@@ -214,6 +222,58 @@ def test_sizes_left_out_of_a_nested_text_part_are_those_of_its_class_and_told():
     assert card.bytes_per_token(131_072, "bf16") == 5 * 4 * (256 + 256) * 2
     assert "num_key_value_heads 4" in card.notes[0]
     assert "num_attention_heads" in faults({**text, "sliding_window_pattern": 6})
+
+
+# --- no value of any field is a crash -------------------------------------------------------------------------------
+
+WRONG = [None, -1, 0, 2.5, "x", [], {}, True, [1, 2], {"a": 1}, [{}], [{"attention": 3}], {"0": 3}, {"0": {"skip": 3}}]
+
+FORMS = {name: found(name) for name in (*RIGHT, "window_size_alone")} | {
+    "blocks": blocks({"attention": {"no_op": True}}),
+    "layers": {**LLM, "per_layer_config": {"0": {"num_key_value_heads": 4}}},
+    "loops": {**LLM, "model_type": "ouro", "total_ut_steps": 4},
+    "zamba": {
+        **_without("head_dim"),
+        "model_type": "zamba2",
+        "layers_block_type": ["hybrid"] * 32,
+        "n_mamba_heads": 8,
+        "mamba_d_state": 8,
+        "mamba_ngroups": 1,
+        "mamba_d_conv": 4,
+        "mamba_expand": 2,
+    },
+    "lfm2": {**_without("head_dim"), "model_type": "lfm2", "full_attn_idxs": [3], "conv_L_cache": 3},
+    "rwkv": {"model_type": "rwkv6", "hidden_size": 64, "num_hidden_layers": 3, "head_size": 8},
+}
+
+
+def told(config):
+    """Fields at fault, none where the config is read."""
+    try:
+        card = read(config)
+        _ = card.stored_bytes(100, "fp8"), card.prefill_attention_flops(10), card.params
+    except InputError as error:
+        return [fault.column for fault in error.faults]
+    return []
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_no_value_of_any_field_is_a_crash(name):
+    for field in FORMS[name]:
+        for value in WRONG:
+            assert all(told({**FORMS[name], field: value})), (field, value)
+
+
+@pytest.mark.parametrize("inner", ["head_dim", "num_key_value_heads", "skip", "sliding_window", "frobs", "layer_types"])
+def test_no_value_of_a_layers_field_is_a_crash(inner):
+    for value in WRONG:
+        assert all(told({**LLM, "per_layer_config": {"0": {inner: value}}})), value
+
+
+@pytest.mark.parametrize("inner", ["no_op", "n_heads_in_group", "num_key_value_heads", "window_length", "sparsify"])
+def test_no_value_of_a_blocks_field_is_a_crash(inner):
+    for value in WRONG:
+        assert all(told(blocks({"attention": {"n_heads_in_group": 4, inner: value}}))), value
 
 
 def test_the_page_of_model_types_is_what_the_table_says():

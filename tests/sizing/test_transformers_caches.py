@@ -5,6 +5,7 @@ measured byte for byte against :meth:`Card.stored_bytes` under the ``transformer
 """
 
 import pytest
+from tiny_llms import cache_bytes
 from tools import need
 
 from procure.sizing.cards import read_card
@@ -230,31 +231,40 @@ FAMILIES = {
             "moe_intermediate_size": 32,
         },
     ),
+    "attention beside mamba-2": (
+        "falcon_h1",
+        {
+            **BASE,
+            **HEADS,
+            "head_dim": 12,
+            "mamba_d_ssm": 64,
+            "mamba_n_heads": 4,
+            "mamba_d_head": 16,
+            "mamba_n_groups": 2,
+            "mamba_d_state": 8,
+        },
+    ),
+    "shared attention over mamba-2": (
+        "zamba2",
+        {
+            **BASE,
+            "num_attention_heads": 4,
+            "num_hidden_layers": 4,
+            "layers_block_type": ["linear_attention", "hybrid", "linear_attention", "hybrid"],
+            "n_mamba_heads": 4,
+            "mamba_ngroups": 2,
+            "mamba_d_state": 8,
+        },
+    ),
+    "short convolution": (
+        "lfm2",
+        {**BASE, "num_attention_heads": 4, "num_key_value_heads": 2, "full_attn_idxs": [1], "conv_L_cache": 3},
+    ),
+    "rwkv": (
+        "rwkv",
+        {"vocab_size": 96, "hidden_size": 48, "num_hidden_layers": 3},
+    ),
 }
-
-
-def cache_bytes(cache: object) -> int:
-    """Bytes of the distinct storages that a cache's layers hold, in whatever attribute they hold them."""
-    import torch
-
-    seen: dict[int, int] = {}
-
-    def visit(value: object, depth: int) -> None:
-        if isinstance(value, torch.Tensor):
-            if value.numel() and value.is_floating_point():  # counters are integers
-                seen[value.data_ptr()] = max(seen.get(value.data_ptr(), 0), value.numel() * value.element_size())
-        elif isinstance(value, dict) and depth:
-            for item in value.values():
-                visit(item, depth - 1)
-        elif isinstance(value, list | tuple) and depth:
-            for item in value:
-                visit(item, depth - 1)
-
-    for holder in (cache, *cache.layers):  # type: ignore[attr-defined]
-        for name, value in vars(holder).items():
-            if "position" not in name:
-                visit(value, 3)
-    return sum(seen.values())
 
 
 @pytest.fixture(scope="module")
@@ -281,6 +291,6 @@ def test_card_bytes_equal_cache_tensor_bytes(family, engines):
     for length in LENGTHS:
         with torch.no_grad():
             output = model(input_ids=torch.randint(0, 90, (1, length)), use_cache=True)
-        measured.append(cache_bytes(output.past_key_values))
+        measured.append(cache_bytes(output.state if kind == "rwkv" else output.past_key_values))
         stated.append(card.stored_bytes(length, "bf16", "transformers"))
     assert measured == stated
