@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 import pyomo.environ as pyo
@@ -145,34 +146,38 @@ def minimum_order(m: Any, index: Index) -> None:
     m.order_placed = pyo.Constraint(list(m.ordered), rule=high)
 
 
-def order_bound(index: Index, sku: str) -> float:
+def order_bound(index: Index, sku: str, without: Collection[str] = ()) -> float:
     """Units that one order of a SKU, over all sites, could be at most.
+
+    ``without``: limits that are thought away: ``supply``, ``pods`` or resources; the bound may then be infinite.
 
     Raises:
         InputError: neither the supply cap nor a limit of a site bounds it.
     """
     sites = sorted({site for site, name in index.ordered_at if name == sku})
-    bound = min(float(index.sku[sku].supply_per_quarter), sum(_room(index, site, sku) for site in sites))
-    if bound == float("inf"):
+    bound = sum(_room(index, site, sku, without) for site in sites)
+    if "supply" not in without:
+        bound = min(bound, float(index.sku[sku].supply_per_quarter))
+    if bound == float("inf") and not without:
         expected = "A limit that bounds an order: supply_per_quarter in hardware.csv, or a limit of every site."
         raise InputError([Fault("hardware.csv", 0, "supply_per_quarter", sku, expected)])
     return bound
 
 
-def _room(index: Index, site: str, sku: str) -> float:
+def _room(index: Index, site: str, sku: str, without: Collection[str]) -> float:
     """Whole units of a SKU that a site's limits hold with all expansions, were nothing else there."""
     bound = float("inf")
     adds = group(index.instance["expansion_adds"].itertuples(), lambda row: (row.site, row.resource))
     use = {
         row.resource: row.per_unit
         for row in index.instance["resource_use"].itertuples()
-        if row.site == site and row.sku == sku
+        if row.site == site and row.sku == sku and row.resource not in without
     }
     limits = index.instance["site_limits"]
     for resource, rows in limits[limits["site"] == site].groupby("resource"):
         if use.get(str(resource), 0.0) > 0:
             grown = sum(a.adds * index.expansion[site, a.expansion].max_count for a in adds.get((site, resource), []))
             bound = min(bound, (rows["limit"].max() + grown) / use[str(resource)])
-    if index.sku[sku].pod_slots:
+    if index.sku[sku].pod_slots and "pods" not in without:
         bound = min(bound, index.pods_at[site].pods_max * index.pods_at[site].nvl72_per_pod / index.sku[sku].pod_slots)
     return bound if bound == float("inf") else float(int(bound * (1.0 + 1e-9)))

@@ -93,10 +93,11 @@ def solve(
     clock.lap("solve")
     if final.values is None:
         raise NoPlan("The time limit came before any plan was found; allow more time or a wider gap.")
-    value = Values(compiled, even_out(program, compiled, final.values, options))
+    values = even_out(program, compiled, final.values, options)
+    value = Values(compiled, values)
     tables = tables_of(program, instance, value)
     clock.lap("tables")
-    tables["sla"] = _with_causes(tables["sla"], program, compiled, instance, options)
+    tables["sla"] = _with_causes(tables["sla"], program, compiled, instance, values, options)
     clock.lap("explain")
     tables["premises"] = premises_table(case, instance)
     tables["checks"] = pd.DataFrame(columns=["check", "holds", "detail"])
@@ -155,25 +156,20 @@ def _status(proven: bool, sla: pd.DataFrame, verified: bool, case: Case) -> Stat
 
 
 def _with_causes(
-    sla: pd.DataFrame, program: Program, compiled: Compiled, instance: Instance, options: Options
+    sla: pd.DataFrame,
+    program: Program,
+    compiled: Compiled,
+    instance: Instance,
+    values: np.ndarray,
+    options: Options,
 ) -> pd.DataFrame:
     """The SLA table with the cause of every shortfall."""
     position = dict(zip(instance["quarters"]["quarter"], instance["quarters"]["t"], strict=True))
-    planned = dict(zip(instance["quarters"]["t"], instance["quarters"]["planned"], strict=True))
     short = {
-        (position[r.quarter], r.workload): r.short_share
-        for r in sla.itertuples()
-        if is_short(r.short_share) and planned[position[r.quarter]]
+        (position[r.quarter], r.workload): r.short_share for r in sla.itertuples() if is_short(r.short_share)
     }
-    told = {(c.t, c.workload): c.text for c in causes(program, compiled, instance, short, options)}
-
-    def cause(row: Any) -> str:
-        key = (position[row.quarter], row.workload)
-        if key in told:
-            return told[key]
-        return "not worth its stated price" if is_short(row.short_share) else ""
-
-    return sla.assign(cause=[cause(row) for row in sla.itertuples()])
+    told = {(c.t, c.workload): c.text for c in causes(program, compiled, instance, values, short, options)}
+    return sla.assign(cause=[told.get((position[r.quarter], r.workload), "") for r in sla.itertuples()])
 
 
 def _summary(

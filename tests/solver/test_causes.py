@@ -9,6 +9,7 @@ from tiny_case import budget, fleet, tiny
 
 import procure
 
+GB = "gb300-nvl72"
 OLD = fleet(("a", "gb200-nvl72", 1, "2025Q1", 3.3e6))
 
 
@@ -19,7 +20,7 @@ def causes(case: Any) -> dict[str, str]:
 
 
 def grown(**more: Any) -> Any:
-    return tiny(peaks={"chat": [100, 150, 200, 200]}, planned=2, **{"sites": ({"positions": 20.0},), **more})
+    return tiny(planned=2, **{"peaks": {"chat": [100, 150, 200, 200]}, "sites": ({"positions": 20.0},), **more})
 
 
 @pytest.mark.parametrize(
@@ -55,3 +56,52 @@ def test_what_no_order_can_reach_is_inside_the_lead_time():
 def test_a_speed_that_no_deployment_reaches_is_said_to_be_out_of_reach():
     case = tiny(workloads={"chat": {"tps_user": 100_000.0}})
     assert causes(case) == {"2027Q1": "no deployment meets its SLA"}
+
+
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        # no order of four: the supplier sells two, the floor holds two, the budget pays for two
+        ({"figures": {(GB, "min_order"): 4, (GB, "supply_per_quarter"): 2}}, "supply, minimum order"),
+        ({"figures": {(GB, "min_order"): 4}, "sites": ({"positions": 3.0},)}, "positions, minimum order"),
+        ({"figures": {(GB, "min_order"): 4}, "tables": {"budget": budget(1e7, 0, 0, 0)}}, "budget, minimum order"),
+    ],
+)
+def test_a_minimum_order_that_nothing_can_hold_is_named_beside_what_forbids_it(more, told):
+    """Never as a lead time: racks could be there at once."""
+    found = causes(grown(peaks={"chat": [60, 61, 62, 63]}, **more))
+    assert found == {"2027Q1": f"limit: {told}", "2027Q2": f"limit: {told}"}
+
+
+def test_a_limit_that_half_a_rack_would_fit_is_named():
+    """Of two racks the floor holds 1.99, of which parts would serve nearly all."""
+    found = causes(grown(peaks={"chat": [100, 100, 100, 100]}, sites=({"positions": 2.89},)))
+    assert found == {"2027Q1": "limit: positions", "2027Q2": "limit: positions"}
+
+
+def test_two_limits_of_which_neither_alone_helps_are_named_together():
+    """One rack each: the floor holds no other and the budget pays for no other."""
+    tables = {"budget": budget(8e6, 0, 0, 0)}
+    found = causes(grown(sites=({"positions": 2.0},), tables=tables))
+    assert found == dict.fromkeys(["2027Q1", "2027Q2"], "several limits together: budget, positions")
+
+
+def test_a_cause_for_which_no_time_is_left_is_said_to_be_unknown(monkeypatch):
+    monkeypatch.setattr("procure.solver.explain.SECONDS", 0.0)
+    assert set(causes(grown(sites=({"positions": 2.0},))).values()) == {"not known"}
+
+
+@pytest.mark.parametrize(
+    ("usd_per_request", "positions", "told"),
+    [(1e-9, 20.0, "not worth its stated price"), (1.0, 2.0, "limit: positions")],
+)
+def test_work_after_the_planned_quarters_is_not_worth_its_price_only_where_it_could_be_served(
+    usd_per_request, positions, told
+):
+    case = grown(
+        peaks={"chat": [40, 40, 300, 300]},
+        sites=({"positions": positions},),
+        workloads={"chat": {"lookahead_short_usd_per_request": usd_per_request}},
+    )
+    sla = procure.solve(case, threads=1).tables["sla"]
+    assert sla[sla["quarter"] == "2027Q4"]["cause"].tolist() == [told]

@@ -29,6 +29,7 @@ def test_workloads_that_are_alike_are_short_by_the_same_share(method, names):
     for quarter, rows in sla[sla["workload"] != "m"].groupby("quarter"):
         assert rows["short_share"].max() > 0.1, quarter
         assert rows["short_share"].max() - rows["short_share"].min() < 2e-6
+        assert rows["cause"].nunique() == 1, rows
 
 
 def test_the_spread_costs_nothing_and_loses_nothing(monkeypatch):
