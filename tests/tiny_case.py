@@ -10,6 +10,7 @@ import pandas as pd
 from procure.case import Case
 from procure.case.settings import TOKEN_WORTHS
 from procure.catalogue import Catalogue
+from procure.catalogue.sku import INFORMATIVE
 
 SITE_COLUMNS = {
     "site": "a",
@@ -30,11 +31,27 @@ def quarter_names(count: int) -> list[str]:
     return [f"{2027 + i // 4}Q{i % 4 + 1}" for i in range(count)]
 
 
-def hardware(rows: Mapping[tuple[str, str], Any]) -> pd.DataFrame:
-    """A hardware table from (SKU, attribute) → value, in the catalogue's unit."""
+def hardware(rows: Mapping[tuple[str, str], Any], alike: Mapping[str, str] | None = None) -> pd.DataFrame:
+    """A hardware table from (SKU, attribute) → value, in the catalogue's unit.
+
+    ``alike`` describes SKUs that the catalogue does not have: each with all attributes of the packaged one that it is
+    like, unless ``rows`` say otherwise.
+    """
     catalogue = Catalogue.read()
+    alike = alike or {}
+    described = {
+        (new, attribute): "2040Q4"
+        if fact.value == ""
+        else fact.value  # no end of sale: an empty cell is not a value of a case
+        for new, old in alike.items()
+        for (sku, attribute), fact in catalogue.facts.items()
+        if sku == old and attribute not in INFORMATIVE
+    }
     return pd.DataFrame(
-        [(s, a, f"{v}", catalogue.fact(s, a).unit, "test") for (s, a), v in rows.items()],
+        [
+            (s, a, f"{v}", catalogue.fact(alike.get(s, s), a).unit, "test")
+            for (s, a), v in {**described, **rows}.items()
+        ],
         columns=["sku", "attribute", "value", "unit", "source"],
     )
 
@@ -50,12 +67,14 @@ def tiny(
     figures: Mapping[tuple[str, str], Any] | None = None,
     settings: Mapping[str, Any] | None = None,
     tables: Mapping[str, pd.DataFrame] | None = None,
+    alike: Mapping[str, str] | None = None,
 ) -> Case:
     """A case of ``planned`` quarters and the shortest look-ahead, ``lead`` + 2.
 
     Every SKU that may be bought has that lead time, is on sale throughout, and is sold one by one without a supply cap
     unless ``figures`` say otherwise. ``peaks`` is requests/s by workload for all quarters; ``workloads`` what is stated
-    of each (chat on deepseek-v3.2 if nothing is); ``sites`` what differs from :data:`SITE_COLUMNS`.
+    of each (chat on deepseek-v3.2 if nothing is); ``sites`` what differs from :data:`SITE_COLUMNS`; ``alike`` names new
+    SKUs and the packaged ones that they are like.
     """
     quarters = quarter_names(planned + lead + 2)
     peaks = peaks or {"chat": [60.0] * len(quarters)}
@@ -76,7 +95,7 @@ def tiny(
         ),
         "workloads": pd.DataFrame([{"workload": w, **row} for w, row in stated.items()]),
         "sites": pd.DataFrame([{**SITE_COLUMNS, **site} for site in sites]),
-        "hardware": hardware({**sale, **(figures or {})}),
+        "hardware": hardware({**sale, **(figures or {})}, alike),
         **(tables or {}),
     }
     base = {

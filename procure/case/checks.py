@@ -326,16 +326,18 @@ def _owned(tables: Tables, catalogue: Catalogue, quarters: list[Quarter]) -> lis
     def count(site: str, sku: str, quarter: Quarter) -> int:
         return sum(units for arrival, units in held.get((site, sku), []) if arrival <= quarter)
 
-    for (site, name), arrivals in sorted(held.items()):
-        sku = catalogue.sku(name)
-        room, each = _host(sku, catalogue)
-        for quarter in sorted({max(arrival, quarters[0]) for arrival, _ in arrivals}):
-            hosts = count(site, room, quarter) if room else 0
-            if room and quarter <= last and count(site, name, quarter) > each * hosts:
-                expected = (
-                    f"At most {each} per {room}; there are {count(site, name, quarter)} for {hosts} in {quarter}."
-                )
-                faults.append(Fault("fleet.csv, orders.csv", 0, "count", f"{name} at {site}", expected))
+    inside: dict[tuple[str, tuple[tuple[str, float], ...]], list[str]] = {}
+    for site, name in sorted(held):
+        if hosts := _hosts(catalogue.sku(name), catalogue):
+            inside.setdefault((site, tuple(hosts.items())), []).append(name)
+    for (site, hosts_of), names in inside.items():
+        for quarter in sorted({max(arrival, quarters[0]) for name in names for arrival, _ in held[site, name]}):
+            parts = sum(count(site, name, quarter) for name in names)
+            places = sum(each * count(site, host, quarter) for host, each in hosts_of)
+            if quarter <= last and parts > places + ROUNDING:
+                room = " or ".join(f"{each:g} per {host}" for host, each in hosts_of)
+                expected = f"At most {room}; there are {parts} for {places:g} places in {quarter}."
+                faults.append(Fault("fleet.csv, orders.csv", 0, "count", f"{', '.join(names)} at {site}", expected))
                 break
     for file, line, row in _rows(tables, "reserved"):
         there = count(str(row["site"]), str(row["sku"]), Quarter(str(row["quarter"])))
@@ -345,10 +347,10 @@ def _owned(tables: Tables, catalogue: Catalogue, quarters: list[Quarter]) -> lis
     return faults
 
 
-def _host(sku: Sku, catalogue: Catalogue) -> tuple[str, int]:
-    """The SKU that a part goes into and how many parts it takes; no name for a unit that stands alone."""
+def _hosts(sku: Sku, catalogue: Catalogue) -> dict[str, float]:
+    """The SKUs that a part goes into and how many parts each takes; none for a unit that stands alone."""
     if sku.kind == "ssd_kit":
-        return sku.host, 1
+        return {sku.host: catalogue.places(catalogue.sku(sku.host))}
     if sku.kind == "cmx_enclosure":
-        return "cmx-rack", round(catalogue.fact("cmx-rack", "enclosures_per_rack").number)
-    return "", 0
+        return {rack.name: catalogue.places(rack) for rack in catalogue.skus.values() if rack.kind == "cmx_rack"}
+    return {}

@@ -82,6 +82,25 @@ class Catalogue:
             raise InputError([Fault("catalogue", 0, "sku", name, "A SKU of the catalogue.", hint(name, self.skus))])
         return self.skus[known]
 
+    def included_drives(self, host: Sku) -> Sku | None:
+        """The kit whose drives those inside a GPU unit's price are like: of its kits the nearest in bytes, by name.
+
+        None where the price holds no drives.
+        """
+        kits = [sku for sku in self.skus.values() if sku.kind == "ssd_kit" and sku.host == host.name]
+        near = [(abs(kit.store_bytes - host.ssd_included_bytes), kit.name) for kit in kits]
+        return self.skus[min(near)[1]] if host.ssd_included_bytes > 0 and near else None
+
+    def places(self, host: Sku) -> float:
+        """Parts that one unit holds: enclosures of a CMX rack, kits of a GPU unit; 0 for what holds none.
+
+        A kit fills all bays of one unit; drives inside the unit's price take their share of them.
+        """
+        if host.kind != "gpu":
+            return float(host.enclosures_per_rack)
+        like = self.included_drives(host)
+        return 1.0 if like is None else max(0.0, 1.0 - host.ssd_included_bytes / like.store_bytes)
+
     def fact(self, sku: str, attribute: str) -> Fact:
         """The fact behind one attribute of a SKU, a price path or a class of `data/hardware`.
 

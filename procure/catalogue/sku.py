@@ -45,6 +45,8 @@ class Sku:
     """Drive writes per day: mean bytes written per day <= this x store_bytes."""
     ssd_included_bytes: float = 0.0
     """Drives inside a GPU unit's price; they fill bays, so a kit of the same size goes only into the rest."""
+    enclosures_per_rack: int = 0
+    """Enclosures that a CMX rack holds."""
     cmx_read_bytes_per_s: float = 0.0
     """How fast one unit can read from CMX; 0 where CMX is not supported."""
     pod_slots: float = 0.0
@@ -99,7 +101,7 @@ class Sku:
     milestone_acceptance: float = 0.0
 
 
-INTEGER_FIELDS = ("gpus", "scale_up_domain_gpus", "min_order", "pairs_with_lpx")
+INTEGER_FIELDS = ("gpus", "scale_up_domain_gpus", "min_order", "pairs_with_lpx", "enclosures_per_rack")
 FIELDS = tuple(field.name for field in fields(Sku) if field.name != "name")
 
 _EVERY = {
@@ -119,7 +121,7 @@ REQUIRED: dict[str, set[str]] = {
         "ssd_included_bytes", "cmx_read_bytes_per_s", "pod_slots", "pairs_with_lpx",
     },
     "lpx": _EVERY | {"sram_bytes", "fp8_flops_per_rack"},
-    "cmx_rack": _EVERY,
+    "cmx_rack": _EVERY | {"enclosures_per_rack"},
     "cmx_enclosure": _EVERY | _STORE,
     "ssd_kit": _EVERY | _STORE | {"host"},
 }  # fmt: skip

@@ -96,6 +96,7 @@ def missing(facts: Mapping[Key, Fact]) -> list[Fault]:
     """What SKUs lack, hosts that do not exist, partners outside pods, and milestones that do not sum to 1."""
     faults: list[Fault] = []
     names = sku_names(facts)
+    hosts = {sku_values(facts, name).get("host") for name in names}
     for name in sorted(names):
         values = sku_values(facts, name)
         kind = str(values["kind"])
@@ -103,6 +104,11 @@ def missing(facts: Mapping[Key, Fact]) -> list[Fault]:
             faults.append(Fault("hardware", 0, attribute, "", f"{name} is a {kind} and needs this attribute."))
         if kind == "ssd_kit" and values.get("host") not in names:
             faults.append(Fault("hardware", 0, "host", str(values.get("host", "")), f"The SKU that {name} goes into."))
+        if values.get("ssd_included_bytes") and name not in hosts:
+            expected = f"0, or an ssd_kit whose host is {name}: it says how fast the drives inside the price are."
+            faults.append(
+                Fault("hardware", 0, "ssd_included_bytes", f"{name}: {values['ssd_included_bytes']}", expected)
+            )
         if values.get("pairs_with_lpx") and not values.get("pod_slots"):
             expected = "More than 0: LPX decodes beside units of its own pod. Or pairs_with_lpx 0."
             faults.append(Fault("hardware", 0, "pod_slots", f"{name}: 0", expected))

@@ -111,8 +111,7 @@ class Supply:
 
     def parts(self, deployment: str) -> list[str]:
         """The SKUs that a deployment needs."""
-        pool, *partner = str(deployment).split("+")
-        return [pool, *(name for name in self.kind if partner and self.kind[name] == partner[0])]
+        return str(deployment).split("+")
 
 
 def _arrivals(supply: Supply) -> list[tuple[object, ...]]:
@@ -266,7 +265,7 @@ def _power(supply: Supply) -> list[tuple[object, ...]]:
     usable = supply.table("skus").set_index("sku")["usable_share"]
     rates = supply.table("rates")
     serve, prefill = supply.table("serve"), supply.table("prefill")
-    lpx_kw = min((float(use[sku]) for sku, kind in supply.kind.items() if kind == "lpx" and sku in use), default=0.0)
+    lpx_kw = serve["lpx_sku"].map(use).fillna(0.0)
     kw_s = (serve["sku"].map(use) / serve["sku"].map(usable)) * serve["rack_s"] + lpx_kw * serve["lpx_rack_s"]
     keys = ["t", "workload", "bucket"]
     decode = serve.assign(kw_s=kw_s)[[*keys, "kw_s"]].groupby(keys)["kw_s"].min()

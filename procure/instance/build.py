@@ -27,7 +27,7 @@ def build(case: Case) -> Instance:
     demand = demand_of.build(case)
     all_loads = service.loads(case, demand)
     pools = service.gpu_pools(case)
-    lpx = next((sku for sku in skus_in_play(case) if sku.kind == "lpx"), None)
+    lpx = [sku for sku in skus_in_play(case) if sku.kind == "lpx"]
     store_tables, reads = retention.store_tables(case)
     rates = service.rates_table(case, demand)
     lengths = service.lengths_table(all_loads)
@@ -50,6 +50,5 @@ def build(case: Case) -> Instance:
         "budget_basis": case.settings.budget_basis,
         "budget_carry": case.settings.budget_carry,
         "utilisation_cap": case.settings.utilisation_cap,
-        "enclosures_per_cmx_rack": float(case.catalogue.fact("cmx-rack", "enclosures_per_rack").value),
     }
     return Instance(tables, settings)

@@ -34,6 +34,7 @@ SCHEMA: dict[str, dict[str, str]] = {
         "present_share": "share of owned units that are up and not spares; no CMX rack or enclosure is a spare",
         "gpus": "GPUs per unit",
         "pod_slots": "NVL72 places that the unit takes in a pod; 0 outside pods",
+        "places": "SSD kits or CMX enclosures that the unit holds; 0 for what holds none",
     },
     "prices": {
         "sku": "name",
@@ -127,9 +128,10 @@ SCHEMA: dict[str, dict[str, str]] = {
         "workload": "workload",
         "bucket": "length bucket",
         "card": "LLM",
-        "deployment": "pool, with +lpx where LPX decodes beside it",
+        "deployment": "pool, with + and the lpx SKU where LPX decodes beside it",
         "sku": "gpu SKU that works",
         "rack_s": "unit-seconds of decode per request on that SKU",
+        "lpx_sku": "lpx SKU that decodes beside it; empty without LPX",
         "lpx_rack_s": "LPX rack-seconds per request, 0 without LPX",
         "free_hbm_bytes": "HBM beside weights and running batch, per unit busy with it",
         "tps_user": "tokens/s of one user at this point, in its slowest phase",
@@ -164,9 +166,8 @@ SCHEMA: dict[str, dict[str, str]] = {
         "write_bytes_per_day": "per unit, by endurance; inf where memory does not wear",
     },
     "store_readers": {
-        "store": "store",
-        "sku": "gpu SKU that may read it",
-        "read_bytes_per_s": "per reading unit, at the utilisation cap",
+        "sku": "gpu SKU that may read CMX",
+        "read_bytes_per_s": "per reading unit from all CMX stores together, at the utilisation cap",
     },
     "idle_hbm": {"sku": "gpu SKU", "bytes": "HBM of an idle unit beside resident weights"},
     "parked": {
@@ -201,6 +202,7 @@ SCHEMA: dict[str, dict[str, str]] = {
     },
     "lpx_copies": {
         "card": "LLM",
+        "sku": "lpx SKU",
         "racks_per_copy": "whole LPX racks that hold its FFN weights",
         "copies_per_pod": "whole copies that fit in a pod",
     },
@@ -212,8 +214,8 @@ SCHEMA: dict[str, dict[str, str]] = {
 class Instance:
     """Plain tables of coefficients; see :data:`SCHEMA`.
 
-    ``settings`` holds the few scalars a program needs: ``budget_carry``, ``budget_basis``, ``horizon`` (quarters),
-    ``utilisation_cap`` (of an LPX copy's time) and ``enclosures_per_cmx_rack``.
+    ``settings`` holds the few scalars a program needs: ``budget_carry``, ``budget_basis``, ``horizon`` (quarters)
+    and ``utilisation_cap`` (of an LPX copy's time).
     """
 
     tables: dict[str, pd.DataFrame]

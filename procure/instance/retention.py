@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from procure.instance.instance import table
@@ -19,54 +20,51 @@ if TYPE_CHECKING:
 def store_tables(case: Case) -> tuple[dict[str, pd.DataFrame], Stores]:
     """The tables ``stores``, ``store_units`` and ``store_readers``, and who reads what how fast.
 
-    HBM and DRAM come with GPU racks, SSDs with them or as kits; their copies are reached by returns that the router
-    sends to the same rack. CMX is read by every rack of the pod that supports it.
+    A store is what the units of one SKU bring. HBM, DRAM and included drives come with GPU racks, other drives as kits;
+    their copies are reached by returns that the router sends to the same rack. CMX is read by every rack of the pod
+    that supports it.
     """
     cap = case.settings.store_utilisation_cap
     local, pod = case.settings.rack_local_return_share, case.settings.pod_return_share
     inf = float("inf")
     stores: list[tuple[Any, ...]] = []
     units: list[tuple[Any, ...]] = []
-    readers: list[tuple[Any, ...]] = []
     reads: Stores = {}
+
+    def bring(tier: str, sku: Sku, reach: float, brings: tuple[float, ...], owner: str, speed: Any) -> None:
+        stores.append((f"{tier}:{sku.name}", tier, reach))
+        units.append((f"{tier}:{sku.name}", sku.name, *brings))
+        reads[f"{tier}:{sku.name}"] = (owner, speed)
+
     skus = skus_in_play(case)
-    kits = {sku.host: sku for sku in case.catalogue.skus.values() if sku.kind == "ssd_kit"}
-    in_play = {sku.name for sku in skus}
-    for sku in (s for s in skus if s.kind == "gpu"):
-        stores.append((f"hbm:{sku.name}", "hbm", local))
-        units.append((f"hbm:{sku.name}", sku.name, 0.0, inf, inf, inf))
-        reads[f"hbm:{sku.name}"] = (sku.name, lambda pool: pool.hbm_bytes_per_s_per_gpu)
+    gpus = {sku.name: sku for sku in skus if sku.kind == "gpu"}
+    for sku in gpus.values():
+        bring("hbm", sku, local, (0.0, inf, inf, inf), sku.name, lambda pool: pool.hbm_bytes_per_s_per_gpu)
         if sku.dram_kv_bytes > 0:
-            stores.append((f"dram:{sku.name}", "dram", local))
             speed = sku.dram_bytes_per_s * cap
-            units.append((f"dram:{sku.name}", sku.name, sku.dram_kv_bytes * cap, speed, speed, inf))
-            reads[f"dram:{sku.name}"] = (sku.name, lambda pool: pool.dram_bytes_per_s * cap / pool.gpus)
-        kit = kits.get(sku.name)
-        if kit is None or (kit.name not in in_play and sku.ssd_included_bytes <= 0):
-            continue
-        stores.append((f"ssd:{sku.name}", "ssd", local))
-        reads[f"ssd:{sku.name}"] = (
-            sku.name,
-            lambda pool, kit=kit: kit.store_read_bytes_per_s * cap / pool.gpus,  # type: ignore[misc]
-        )
-        if sku.ssd_included_bytes > 0:
-            units.append((f"ssd:{sku.name}", sku.name, *_flash(kit, cap, sku.ssd_included_bytes / kit.store_bytes)))
-        if kit.name in in_play and sku.ssd_included_bytes <= 0:
-            units.append((f"ssd:{sku.name}", kit.name, *_flash(kit, cap)))
-    enclosure = next((s for s in skus if s.kind == "cmx_enclosure"), None)
-    if enclosure is not None:
-        stores.append(("cmx", "cmx", pod))
-        units.append(("cmx", enclosure.name, *_flash(enclosure, cap)))
-        for sku in skus:
-            if sku.cmx_read_bytes_per_s > 0:
-                readers.append(("cmx", sku.name, sku.cmx_read_bytes_per_s * cap))
-        reads["cmx"] = ("", lambda pool: pool.cmx_read_bytes_per_s * cap / pool.gpus)
+            brings = (sku.dram_kv_bytes * cap, speed, speed, inf)
+            bring("dram", sku, local, brings, sku.name, lambda pool: pool.dram_bytes_per_s * cap / pool.gpus)
+        like = case.catalogue.included_drives(sku)
+        if like is not None:
+            brings = _flash(like, cap, sku.ssd_included_bytes / like.store_bytes)
+            bring("ssd", sku, local, brings, sku.name, _from_drives(like, cap))
+    for sku in skus:
+        if sku.kind == "ssd_kit" and sku.host in gpus:
+            bring("ssd", sku, local, _flash(sku, cap), sku.host, _from_drives(sku, cap))
+        elif sku.kind == "cmx_enclosure":
+            bring("cmx", sku, pod, _flash(sku, cap), "", lambda pool: pool.cmx_read_bytes_per_s * cap / pool.gpus)
+    readers = [(sku.name, sku.cmx_read_bytes_per_s * cap) for sku in gpus.values() if sku.cmx_read_bytes_per_s > 0]
     tables = {
         "stores": table("stores", stores),
         "store_units": table("store_units", units),
         "store_readers": table("store_readers", readers),
     }
     return tables, reads
+
+
+def _from_drives(kit: Sku, cap: float) -> Callable[[Any], float]:
+    """Bytes/s at which one GPU of a pool reads the drives of its unit."""
+    return lambda pool: kit.store_read_bytes_per_s * cap / pool.gpus
 
 
 def _flash(sku: Sku, cap: float, share: float = 1.0) -> tuple[float, float, float, float]:

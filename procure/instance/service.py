@@ -173,7 +173,7 @@ def vintages(case: Case, buckets: pd.DataFrame) -> dict[str, np.ndarray]:
     return {str(vintage): np.flatnonzero(of_row == vintage) for vintage in dict.fromkeys(of_row)}
 
 
-def serve_table(case: Case, all_loads: list[Load], pools: list[Sku], lpx: Sku | None) -> pd.DataFrame:
+def serve_table(case: Case, all_loads: list[Load], pools: list[Sku], lpx: list[Sku]) -> pd.DataFrame:
     """Decode points of every bucket on every pool that can serve it.
 
     The tokens of each phase take GPU-seconds at the point that meets the speed of that phase; points of equal rank
@@ -183,7 +183,7 @@ def serve_table(case: Case, all_loads: list[Load], pools: list[Sku], lpx: Sku | 
     curves = own_curves(case)
     for load in all_loads:
         for pool in pools:
-            for partner in (None, lpx) if lpx is not None and pool.pairs_with_lpx else (None,):
+            for partner in (None, *lpx) if pool.pairs_with_lpx else (None,):
                 rows += _points(case, load, pool, partner, curves)
     return table("serve", rows)
 
@@ -233,7 +233,8 @@ def _points(
                 found_points[key] = (Point(*values), phase)
             offered[rows_of] = np.minimum(offered[rows_of], count)
         ranks.append(found_points)
-    name = pool.name if lpx is None else f"{pool.name}+lpx"
+    partner = "" if lpx is None else lpx.name
+    name = f"{pool.name}+{partner}" if partner else pool.name
     rows = []
     for i, bucket in enumerate(b.itertuples()):
         for rank in range(offered[i]):
@@ -259,6 +260,7 @@ def _points(
                     name,
                     pool.name,
                     rack_s,
+                    partner,
                     lpx_rack_s,
                     free / rack_s,
                     slowest,
@@ -278,15 +280,14 @@ def idle_hbm_table(all_loads: list[Load], pools: list[Sku]) -> pd.DataFrame:
     return table("idle_hbm", rows)
 
 
-def lpx_copies_table(case: Case, all_loads: list[Load], lpx: Sku | None) -> pd.DataFrame:
-    """Whole LPX racks per copy of a card, and copies that fit in a pod."""
-    if lpx is None:
-        return table("lpx_copies", [])
+def lpx_copies_table(case: Case, all_loads: list[Load], lpx: list[Sku]) -> pd.DataFrame:
+    """Whole LPX racks of each SKU per copy of a card, and copies that fit in a pod."""
     rows = []
     for card in {load.card.name: load.card for load in all_loads}.values():
-        racks = performance.lpx_racks_per_copy(card, lpx)
-        rows.append((card.name, racks, int(case.settings.lpx_per_pod) // racks))
-    return table("lpx_copies", sorted(row for row in rows if row[2] > 0))
+        for sku in lpx:
+            racks = performance.lpx_racks_per_copy(card, sku)
+            rows.append((card.name, sku.name, racks, int(case.settings.lpx_per_pod) // racks))
+    return table("lpx_copies", sorted(row for row in rows if row[3] > 0))
 
 
 def gpu_pools(case: Case) -> list[Sku]:

@@ -100,6 +100,7 @@ def _skus(case: Case) -> pd.DataFrame:
                 present,
                 sku.gpus,
                 sku.pod_slots,
+                case.catalogue.places(sku),
             )
         )
     return table("skus", rows)

@@ -54,7 +54,6 @@ class Standing:
                 self.busy[r.quarter, r.site, r.sku] += r.racks
         self.pods = {(r.quarter, r.site): r.pods for r in tables["pods"].itertuples()}
         self.places = {r.site: r for r in instance["pods"].itertuples()}
-        self.lpx = next((name for name, sku in self.sku.items() if sku.kind == "lpx"), "")
 
     def serving(self, quarter: str, site: str, sku: str) -> float:
         """Units that are up, no spares and not held for other purposes, whatever their hosts are used for."""
@@ -63,10 +62,10 @@ class Standing:
     def hosts(self, sku: str) -> dict[str, float]:
         """SKUs that a part stands in, with places per unit; none for what stands alone."""
         if self.sku[sku].kind == "ssd_kit":
-            return {self.sku[sku].host: 1.0}
-        racks = [name for name, row in self.sku.items() if row.kind == "cmx_rack"]
-        places = self.instance.settings["enclosures_per_cmx_rack"]
-        return dict.fromkeys(racks, places) if self.sku[sku].kind == "cmx_enclosure" else {}
+            return {self.sku[sku].host: self.sku[self.sku[sku].host].places}
+        if self.sku[sku].kind == "cmx_enclosure":
+            return {name: row.places for name, row in self.sku.items() if row.kind == "cmx_rack"}
+        return {}
 
 
 def limits_table(instance: Instance, tables: dict[str, pd.DataFrame]) -> pd.DataFrame:
@@ -97,29 +96,30 @@ def _reserved(s: Standing, rows: Rows) -> None:
 
 
 def _lpx(s: Standing, rows: Rows) -> None:
-    taken: dict[tuple[str, str], float] = defaultdict(float)
+    taken: dict[tuple[str, str, str], float] = defaultdict(float)
     copies = {}
     for r in s.tables["lpx_copies"].itertuples():
-        taken[r.quarter, r.site] += r.racks
-        copies[r.quarter, r.site, r.card] = r
-    used: dict[tuple[str, str, str], float] = defaultdict(float)
-    card = dict(zip(s.instance["serve"]["point"], s.instance["serve"]["card"], strict=True))
+        taken[r.quarter, r.site, r.sku] += r.racks
+        copies[r.quarter, r.site, r.card, r.sku] = r
+    used: dict[tuple[str, str, str, str], float] = defaultdict(float)
+    point = {r.point: r for r in s.instance["serve"].itertuples()}
     for r in s.tables["serving"].itertuples():
         if r.lpx_racks:
-            used[r.quarter, r.site, card[r.point]] += r.lpx_racks
+            used[r.quarter, r.site, point[r.point].card, point[r.point].lpx_sku] += r.lpx_racks
     cap = s.instance.settings["utilisation_cap"]
+    per_pod = {(r.card, r.sku): r.copies_per_pod for r in s.instance["lpx_copies"].itertuples()}
     for key in sorted(set(used) | set(copies)):
-        quarter, site, name = key
+        quarter, site, card, sku = key
         racks = copies[key].racks if key in copies else 0
-        rows.add("LPX time", quarter, site, name, used[key], cap * racks, "racks")
+        item = f"{card} on {sku}"
+        rows.add("LPX time", quarter, site, item, used[key], cap * racks, "racks")
         if key in copies:
-            per_pod = s.instance["lpx_copies"].set_index("card").loc[name, "copies_per_pod"]
-            limit = per_pod * s.pods[quarter, site]
-            rows.add("LPX copies in pods", quarter, site, name, copies[key].copies, limit, "copies")
+            limit = per_pod[card, sku] * s.pods[quarter, site]
+            rows.add("LPX copies in pods", quarter, site, item, copies[key].copies, limit, "copies")
     for quarter, site, sku in sorted(s.own):
-        if sku == s.lpx:
+        if s.sku[sku].kind == "lpx":
             limit = s.serving(quarter, site, sku)
-            rows.add("LPX racks for copies", quarter, site, sku, taken[quarter, site], limit, "racks")
+            rows.add("LPX racks for copies", quarter, site, sku, taken[quarter, site, sku], limit, "racks")
 
 
 def _stores(s: Standing, rows: Rows) -> None:
@@ -191,16 +191,17 @@ def _hbm_bytes(s: Standing, quarter: str, site: str, store: str) -> float:
 
 
 def _readers(s: Standing, rows: Rows) -> None:
-    limit = {(r.store, r.sku): r.read_bytes_per_s for r in s.instance["store_readers"].itertuples()}
+    limit = {r.sku: r.read_bytes_per_s for r in s.instance["store_readers"].itertuples()}
+    tier = dict(zip(s.instance["stores"]["store"], s.instance["stores"]["tier"], strict=True))
     size = {(r.t, r.workload, r.bucket, r.sku, r.store): r.read_bytes for r in s.instance["prefill"].itertuples()}
-    used: dict[tuple[str, str, str, str], float] = defaultdict(float)
+    used: dict[tuple[str, str, str], float] = defaultdict(float)
     for r in s.tables["prefill"].itertuples():
-        if (r.store, r.sku) in limit:
+        if tier.get(r.store) == "cmx":
             read = size[s.position[r.quarter], r.workload, r.bucket, r.sku, r.store]
-            used[r.quarter, r.site, r.store, r.sku] += r.requests_per_s * read
-    for (quarter, site, store, sku), value in sorted(used.items()):
-        most = limit[store, sku] * s.serving(quarter, site, sku)
-        rows.add("store readers", quarter, site, f"{store} by {sku}", value, most, "B/s")
+            used[r.quarter, r.site, r.sku] += r.requests_per_s * read
+    for (quarter, site, sku), value in sorted(used.items()):
+        most = limit[sku] * s.serving(quarter, site, sku)
+        rows.add("store readers", quarter, site, f"cmx by {sku}", value, most, "B/s")
 
 
 UNITS = {"power_kw": "kW", "positions": "positions", "area_m2": "m2", "liquid_kw": "kW", "ports": "ports"}
@@ -231,19 +232,23 @@ def _site(s: Standing, rows: Rows) -> None:
 
 
 def _structure(s: Standing, rows: Rows) -> None:
-    places = s.instance.settings["enclosures_per_cmx_rack"]
     for quarter in s.quarters:
         for site in s.sites:
             total: dict[str, float] = defaultdict(float)
+            kits: dict[str, float] = defaultdict(float)
             for name, sku in s.sku.items():
                 own = s.own[quarter, site, name]
                 total[sku.kind] += own
                 total["pod"] += own * sku.pod_slots
+                total["places"] += own * sku.places * (sku.kind == "cmx_rack")
                 if sku.kind == "ssd_kit" and own:
-                    rows.add("kits in hosts", quarter, site, name, own, s.own[quarter, site, sku.host], "units")
+                    kits[sku.host] += own
+            for host, count in sorted(kits.items()):
+                bays = s.own[quarter, site, host] * s.sku[host].places
+                rows.add("kits in hosts", quarter, site, host, count, bays, "units")
             racks, enclosures = total["cmx_rack"], total["cmx_enclosure"]
             if enclosures:
-                rows.add("CMX enclosures in racks", quarter, site, "", enclosures, places * racks, "enclosures")
+                rows.add("CMX enclosures in racks", quarter, site, "", enclosures, total["places"], "enclosures")
             if racks:
                 rows.add("CMX racks not empty", quarter, site, "", racks, enclosures, "racks")
             pods, site_places = s.pods[quarter, site], s.places[site]

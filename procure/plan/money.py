@@ -142,12 +142,13 @@ def _load_power(ledger: Ledger, instance: Instance, tables: dict[str, pd.DataFra
     """Power above idle of busy racks at their mean load."""
     load = {(r.site, r.sku): r.load_usd_per_quarter for r in instance["upkeep"].itertuples()}
     mean = {(r.t, r.workload, r.bucket): r.mean_per_peak for r in instance["rates"].itertuples()}
-    lpx = next((r.sku for r in instance["skus"].itertuples() if r.kind == "lpx"), "")
+    partner = dict(zip(instance["serve"]["point"], instance["serve"]["lpx_sku"], strict=True))
     for row in tables["serving"].itertuples():
         t = position[row.quarter]
         share = mean[t, row.workload, row.bucket]
         ledger.pay(t, "power", row.site, row.sku, row.racks * share * load[row.site, row.sku])
         if row.lpx_racks:
+            lpx = partner[row.point]
             ledger.pay(t, "power", row.site, lpx, row.lpx_racks * share * load[row.site, lpx])
     for row in tables["prefill"].itertuples():
         t = position[row.quarter]

@@ -73,7 +73,7 @@ TABLES: dict[str, tuple[str, ...]] = {
     "retention": (
         "quarter", "site", "workload", "store", "interval", "kept_requests_per_s",
     ),
-    "lpx_copies": ("quarter", "site", "card", "copies", "racks"),
+    "lpx_copies": ("quarter", "site", "card", "sku", "copies", "racks"),
     "pods": ("quarter", "site", "pods"),
     "expansions": ("quarter", "site", "expansion", "count", "span", "capex_usd"),
     "limits": ("family", "quarter", "site", "item", "used", "limit", "slack", "unit", "binding"),

@@ -44,10 +44,10 @@ def structure(plan: Plan, instance: Instance) -> Iterable[str]:
         if r.pods % 1 or r.pods < before[r.site]:
             yield f"{r.quarter} {r.site}: {r.pods:g} pods after {before[r.site]:g}"
         before[r.site] = r.pods
-    racks = dict(zip(instance["lpx_copies"]["card"], instance["lpx_copies"]["racks_per_copy"], strict=True))
+    racks = {(r.card, r.sku): r.racks_per_copy for r in instance["lpx_copies"].itertuples()}
     for r in plan.tables["lpx_copies"].itertuples():
-        if r.copies % 1 or r.copies < 0 or r.racks != r.copies * racks[r.card]:
-            yield f"{r.quarter} {r.site}: {r.copies:g} copies of {r.card} in {r.racks:g} LPX racks"
+        if r.copies % 1 or r.copies < 0 or r.racks != r.copies * racks[r.card, r.sku]:
+            yield f"{r.quarter} {r.site}: {r.copies:g} copies of {r.card} in {r.racks:g} racks of {r.sku}"
     offered = {(r.site, r.expansion): r for r in instance["expansions"].itertuples()}
     total: dict[tuple[str, str], float] = defaultdict(float)
     for r in plan.tables["expansions"].itertuples():

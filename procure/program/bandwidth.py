@@ -6,7 +6,7 @@ from typing import Any
 
 import pyomo.environ as pyo
 
-from procure.program.index import BYTES_PER_UNIT, Index
+from procure.program.index import BYTES_PER_UNIT, Index, group
 from procure.program.linear import Terms
 from procure.program.present import add_present
 
@@ -45,26 +45,25 @@ def store_reads(m: Any, index: Index) -> None:
 
 
 def reader_limit(m: Any, index: Index) -> None:
-    """A pool reads a shared store no faster than the network ports of its units that serve allow.
+    """A pool reads shared stores no faster than the network ports of its units that serve allow.
 
-        Σ_{o from g on k} read_bytes·rate·prefill[o,s] ≤ reader_bytes_per_s[g,k]·present[k]·(own − reserved)[s,k,t]
+        Σ_{g, o from g on k} read_bytes·rate·prefill[o,s] ≤ reader_bytes_per_s[k]·present[k]·(own − reserved)[s,k,t]
 
-    TB/s. Only stores that stand apart from their readers have such rows.
+    TB/s. Only CMX stands apart from its readers; all its stores g are read through the same ports.
     """
-    keys = [(t, s, g, r.sku) for t, s, g in sorted(index.reads) for r in index.store_readers.get(g, [])]
-    limit = {(g, r.sku): r.read_bytes_per_s for g, rows in index.store_readers.items() for r in rows}
+    reads = group(
+        (x for rows in index.reads.values() for x in rows if index.tier[x[0].store] == "cmx"),
+        lambda x: (x[0].t, x[1], x[0].sku),
+    )
 
-    def rule(m: Any, t: int, site: str, store: str, sku: str) -> Any:
+    def rule(m: Any, t: int, site: str, sku: str) -> Any:
         row = Terms()
-        for o, s in index.reads[t, site, store]:
-            if o.sku == sku:
-                row.add(o.read_bytes * o.rate / BYTES_PER_UNIT, m.prefill[o.option, s])
-        if not row.variables:
-            return pyo.Constraint.Skip
-        add_present(m, index, row, -limit[store, sku] / BYTES_PER_UNIT, (site, sku, t))
+        for o, s in reads[t, site, sku]:
+            row.add(o.read_bytes * o.rate / BYTES_PER_UNIT, m.prefill[o.option, s])
+        add_present(m, index, row, -index.reader_bytes_per_s[sku] / BYTES_PER_UNIT, (site, sku, t))
         return row.at_most(0.0)
 
-    m.reader_limit = pyo.Constraint(keys, rule=rule)
+    m.reader_limit = pyo.Constraint(sorted(reads), rule=rule)
 
 
 def add_writes(m: Any, index: Index, row: Terms, key: tuple[int, str, str], mean: bool) -> None:

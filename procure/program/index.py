@@ -27,6 +27,7 @@ class Point(NamedTuple):
     deployment: str
     sku: str
     rack_s: float
+    lpx_sku: str
     lpx_rack_s: float
     free_hbm_bytes: float
     rate: float
@@ -127,15 +128,14 @@ class Index:
 
     def _places(self) -> dict[str, dict[str, float]]:
         """Hosts of each SKU that stands inside another, with the places that one host has."""
-        racks = [name for name, sku in self.sku.items() if sku.kind == "cmx_rack"]
-        per_rack = self.instance.settings["enclosures_per_cmx_rack"]
-        places: dict[str, dict[str, float]] = {}
+        racks = {name: float(sku.places) for name, sku in self.sku.items() if sku.kind == "cmx_rack"}
+        found: dict[str, dict[str, float]] = {}
         for name, sku in self.sku.items():
             if sku.kind == "ssd_kit":
-                places[name] = {sku.host: 1.0}
+                found[name] = {sku.host: float(self.sku[sku.host].places)} if sku.host in self.sku else {}
             elif sku.kind == "cmx_enclosure":
-                places[name] = dict.fromkeys(racks, per_rack)
-        return places
+                found[name] = racks
+        return found
 
     def _service(self) -> None:
         instance = self.instance
@@ -163,19 +163,18 @@ class Index:
 
         points: list[Point] = rows("serve", Point, list(Point._fields[:-2]))
         options: list[Option] = rows("prefill", Option, list(Option._fields[:-2]))
-        self.copies = {row.card: row for row in instance["lpx_copies"].itertuples()}
-        self.lpx = next((name for name, sku in self.sku.items() if sku.kind == "lpx"), "")
+        self.copies = {(row.card, row.sku): row for row in instance["lpx_copies"].itertuples()}
         self.serve = [
             (p, site)
             for p in points
             for site in self.sites
             if (site, p.sku, p.t) in self.in_stock
-            and (not p.lpx_rack_s or ((site, self.lpx, p.t) in self.in_stock and p.card in self.copies))
+            and (not p.lpx_sku or ((site, p.lpx_sku, p.t) in self.in_stock and (p.card, p.lpx_sku) in self.copies))
         ]
         self.tier = lookup(instance["stores"], ["store"], "tier")
         self.return_share = lookup(instance["stores"], ["store"], "return_share")
         self.store_units = group(instance["store_units"].itertuples(), lambda row: row.store)
-        self.store_readers = group(instance["store_readers"].itertuples(), lambda row: row.store)
+        self.reader_bytes_per_s = lookup(instance["store_readers"], ["sku"], "read_bytes_per_s")
         self.prefill = [
             (o, site)
             for o in options
@@ -193,7 +192,7 @@ class Index:
         ]  # fmt: skip
         self.kv_bytes = lookup(instance["parked"], ["t", "workload"], "kv_bytes")
         self.idle_hbm = lookup(instance["idle_hbm"], ["sku"], "bytes")
-        self.instances = sorted({(site, p.card, p.t) for p, site in self.serve if p.lpx_rack_s})
+        self.instances = sorted({(site, p.card, p.lpx_sku, p.t) for p, site in self.serve if p.lpx_sku})
         self.serve_by_bucket = group(self.serve, lambda x: (x[0].t, x[0].workload, x[0].bucket))
         self.serve_by_site_bucket = group(self.serve, lambda x: (x[0].t, x[1], x[0].workload, x[0].bucket))
         self.serve_by_pool = group(self.serve, lambda x: (x[1], x[0].sku, x[0].t))

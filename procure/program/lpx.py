@@ -12,20 +12,20 @@ from procure.program.present import add_present
 
 
 def lpx_time_within_copies(m: Any, index: Index) -> None:
-    """The LPX time of all workloads of a card fits the copies set up for it.
+    """The LPX time of all workloads of a card fits the copies set up for it, on each LPX SKU l apart.
 
-        Σ_p rate·lpx_rack_s·serve[p,s] ≤ racks_per_copy[c] · cap · copies[s,c,t]
+        Σ_{p with l} rate·lpx_rack_s·serve[p,s] ≤ racks_per_copy[c,l] · cap · copies[s,c,l,t]
 
     LPX racks; cap is the utilisation cap.
     """
     cap = index.instance.settings["utilisation_cap"]
-    points = group((x for x in index.serve if x[0].lpx_rack_s), lambda x: (x[1], x[0].card, x[0].t))
+    points = group((x for x in index.serve if x[0].lpx_sku), lambda x: (x[1], x[0].card, x[0].lpx_sku, x[0].t))
 
-    def rule(m: Any, site: str, card: str, t: int) -> Any:
+    def rule(m: Any, site: str, card: str, lpx: str, t: int) -> Any:
         row = Terms()
-        for p, s in points[site, card, t]:
+        for p, s in points[site, card, lpx, t]:
             row.add(p.rate * p.lpx_rack_s, m.serve[p.point, s])
-        row.add(-cap * index.copies[card].racks_per_copy, m.copies[site, card, t])
+        row.add(-cap * index.copies[card, lpx].racks_per_copy, m.copies[site, card, lpx, t])
         return row.at_most(0.0)
 
     m.lpx_time_within_copies = pyo.Constraint(index.instances, rule=rule)
@@ -34,22 +34,23 @@ def lpx_time_within_copies(m: Any, index: Index) -> None:
 def lpx_linking(m: Any, index: Index) -> None:
     """No copy, no LPX decode; a cut that only tightens the relaxation.
 
-        Σ_p serve[p,s] ≤ min(1, capacity/rate) · copies[s,c,t]        for every t, s, w, b
+        Σ_{p with l} serve[p,s] ≤ min(1, capacity/rate) · copies[s,c,l,t]        for every t, s, w, b, l
 
     where capacity = racks_per_copy·cap/lpx_rack_s is what one copy decodes of the bucket.
     """
     cap = index.instance.settings["utilisation_cap"]
     points = group(
-        (x for x in index.serve if x[0].lpx_rack_s), lambda x: (x[1], x[0].card, x[0].t, x[0].workload, x[0].bucket)
+        (x for x in index.serve if x[0].lpx_sku),
+        lambda x: (x[1], x[0].card, x[0].lpx_sku, x[0].t, x[0].workload, x[0].bucket),
     )
 
-    def rule(m: Any, site: str, card: str, t: int, workload: str, bucket: str) -> Any:
+    def rule(m: Any, site: str, card: str, lpx: str, t: int, workload: str, bucket: str) -> Any:
         row = Terms()
         share = 0.0
-        for p, s in points[site, card, t, workload, bucket]:
+        for p, s in points[site, card, lpx, t, workload, bucket]:
             row.add(1.0, m.serve[p.point, s])
-            share = max(share, index.copies[card].racks_per_copy * cap / p.lpx_rack_s / p.rate)
-        row.add(-min(1.0, share), m.copies[site, card, t])
+            share = max(share, index.copies[card, lpx].racks_per_copy * cap / p.lpx_rack_s / p.rate)
+        row.add(-min(1.0, share), m.copies[site, card, lpx, t])
         return row.at_most(0.0)
 
     m.lpx_linking = pyo.Constraint(sorted(points), rule=rule)
@@ -58,27 +59,27 @@ def lpx_linking(m: Any, index: Index) -> None:
 def lpx_copies_within_racks(m: Any, index: Index) -> None:
     """Copies take whole racks of those that are up and not reserved.
 
-    Σ_c racks_per_copy[c]·copies[s,c,t] ≤ present_share · (own[s,LPX,t] − reserved[s,LPX,t])
+    Σ_c racks_per_copy[c,l]·copies[s,c,l,t] ≤ present_share · (own[s,l,t] − reserved[s,l,t])
     """
-    cards = group(index.instances, lambda x: (x[0], x[2]))
+    copies = group(index.instances, lambda x: (x[0], x[2], x[3]))
 
-    def rule(m: Any, site: str, t: int) -> Any:
+    def rule(m: Any, site: str, lpx: str, t: int) -> Any:
         row = Terms()
-        for s, card, quarter in cards[site, t]:
-            row.add(index.copies[card].racks_per_copy, m.copies[s, card, quarter])
-        add_present(m, index, row, -1.0, (site, index.lpx, t))
+        for key in copies[site, lpx, t]:
+            row.add(index.copies[key[1], lpx].racks_per_copy, m.copies[key])
+        add_present(m, index, row, -1.0, (site, lpx, t))
         return row.at_most(0.0)
 
-    m.lpx_copies_within_racks = pyo.Constraint(sorted(cards), rule=rule)
+    m.lpx_copies_within_racks = pyo.Constraint(sorted(copies), rule=rule)
 
 
 def lpx_copies_within_pods(m: Any, index: Index) -> None:
-    """A copy stands in one pod: copies[s,c,t] ≤ copies_per_pod[c] · pods[s,t]."""
+    """A copy stands in one pod: copies[s,c,l,t] ≤ copies_per_pod[c,l] · pods[s,t]."""
 
-    def rule(m: Any, site: str, card: str, t: int) -> Any:
+    def rule(m: Any, site: str, card: str, lpx: str, t: int) -> Any:
         row = Terms()
-        row.add(1.0, m.copies[site, card, t])
-        row.add(-index.copies[card].copies_per_pod, m.pods[site, t])
+        row.add(1.0, m.copies[site, card, lpx, t])
+        row.add(-index.copies[card, lpx].copies_per_pod, m.pods[site, t])
         return row.at_most(0.0)
 
     m.lpx_copies_within_pods = pyo.Constraint(index.instances, rule=rule)

@@ -106,8 +106,8 @@ def _serve_costs(index: Index) -> Iterator[tuple[Point, str, float]]:
     load = lookup(index.instance["upkeep"], ["site", "sku"], "load_usd_per_quarter")
     for p, site in index.serve:
         usd = p.rack_s * load[site, p.sku]
-        if p.lpx_rack_s:
-            usd += p.lpx_rack_s * load[site, index.lpx]
+        if p.lpx_sku:
+            usd += p.lpx_rack_s * load[site, p.lpx_sku]
         yield p, site, usd * p.rate * p.mean_per_peak * index.discount[p.t]
 
 

@@ -13,18 +13,24 @@ from procure.program.linear import Terms
 
 
 def kits_within_hosts(m: Any, index: Index) -> None:
-    """A kit fills all drive bays of one host and leaves with it: own[s,kit,t] ≤ own[s,host,t]. Units."""
-    keys = [k for k in index.stock if index.sku[k[1]].kind == "ssd_kit"]
+    """A kit fills all drive bays of one host that are free, and leaves with it.
 
-    def rule(m: Any, site: str, sku: str, t: int) -> Any:
+        Σ_k own[s,k,t] ≤ places[h]·own[s,h,t]       over the kits k of a host h
+
+    Units. ``places`` is 1, less the share of the bays that drives inside the host's price take.
+    """
+    kits = group(
+        (k for k in index.stock if index.sku[k[1]].kind == "ssd_kit"), lambda k: (k[0], index.sku[k[1]].host, k[2])
+    )
+
+    def rule(m: Any, site: str, host: str, t: int) -> Any:
         row = Terms()
-        row.add(1.0, m.own[site, sku, t])
-        host = (site, index.sku[sku].host, t)
-        if host in index.in_stock:
-            row.add(-1.0, m.own[host])
+        row.extend(1.0, (m.own[k] for k in kits[site, host, t]))
+        if (site, host, t) in index.in_stock:
+            row.add(-float(index.sku[host].places), m.own[site, host, t])
         return row.at_most(0.0)
 
-    m.kits_within_hosts = pyo.Constraint(keys, rule=rule)
+    m.kits_within_hosts = pyo.Constraint(sorted(kits), rule=rule)
 
 
 def parts_in_free_hosts(m: Any, index: Index) -> None:
@@ -58,21 +64,33 @@ def parts_in_free_hosts(m: Any, index: Index) -> None:
 
 
 def enclosures_in_racks(m: Any, index: Index) -> None:
-    """A CMX rack holds 1 to 16 enclosures: own[rack] ≤ own[enclosure] ≤ 16·own[rack]. Units."""
-    racks = [k for k in index.stock if index.sku[k[1]].kind == "cmx_rack"]
-    enclosures = group((k for k in index.stock if index.sku[k[1]].kind == "cmx_enclosure"), lambda k: (k[0], k[2]))
-    keys = sorted({(s, t) for s, _, t in racks} | set(enclosures))
-    by_site = group(racks, lambda k: (k[0], k[2]))
-    places = index.instance.settings["enclosures_per_cmx_rack"]
+    """CMX racks hold at least one enclosure each, and no more than they have places.
 
-    def row_of(m: Any, site: str, t: int, per_enclosure: float, per_rack: float) -> Any:
+        Σ_r own[s,r,t] ≤ Σ_e own[s,e,t] ≤ Σ_r places[r]·own[s,r,t]       over the SKUs of racks r and of enclosures e
+
+    Units; 1 to 16 in the reference rack.
+    """
+    racks, enclosures = (
+        group((k for k in index.stock if index.sku[k[1]].kind == kind), lambda k: (k[0], k[2]))
+        for kind in ("cmx_rack", "cmx_enclosure")
+    )
+    keys = sorted(set(racks) | set(enclosures))
+
+    def within(m: Any, site: str, t: int) -> Any:
         row = Terms()
-        row.extend(per_enclosure, (m.own[k] for k in enclosures.get((site, t), [])))
-        row.extend(per_rack, (m.own[k] for k in by_site.get((site, t), [])))
+        row.extend(1.0, (m.own[k] for k in enclosures.get((site, t), [])))
+        for key in racks.get((site, t), []):
+            row.add(-float(index.sku[key[1]].places), m.own[key])
         return row.at_most(0.0)
 
-    m.enclosures_in_racks = pyo.Constraint(keys, rule=lambda m, s, t: row_of(m, s, t, 1.0, -places))
-    m.no_empty_cmx_rack = pyo.Constraint(keys, rule=lambda m, s, t: row_of(m, s, t, -1.0, 1.0))
+    def not_empty(m: Any, site: str, t: int) -> Any:
+        row = Terms()
+        row.extend(-1.0, (m.own[k] for k in enclosures.get((site, t), [])))
+        row.extend(1.0, (m.own[k] for k in racks.get((site, t), [])))
+        return row.at_most(0.0)
+
+    m.enclosures_in_racks = pyo.Constraint(keys, rule=within)
+    m.no_empty_cmx_rack = pyo.Constraint(keys, rule=not_empty)
 
 
 def places_in_pods(m: Any, index: Index) -> None:

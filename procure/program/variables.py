@@ -15,7 +15,7 @@ def add_variables(m: Any, index: Index) -> None:
 
     Integer, in units:
         buy[site, sku, t] ordered; retire[group, t] sold at the start of t; pods[site, t] opened;
-        copies[site, card, t] LPX copies of a card; expand[site, expansion, t] ordered;
+        copies[site, card, lpx, t] copies of a card on an LPX SKU; expand[site, expansion, t] ordered;
         ordered[sku, t] 0 or 1, for SKUs with a minimum order; own[site, sku, t] owned (so by the fleet balance).
     Continuous:
         serve[point, site] and prefill[option, site] shares of the rate of their bucket;

@@ -54,9 +54,9 @@ def tables_of(program: Program, instance: Instance, value: Values) -> dict[str, 
         "lpx_copies": frame(
             "lpx_copies",
             [
-                (names[t], site, card, count, count * int(index.copies[card].racks_per_copy))
-                for site, card, t in index.instances
-                if (count := value.whole(m.copies[site, card, t]))
+                (names[t], site, card, lpx, count, count * int(index.copies[card, lpx].racks_per_copy))
+                for site, card, lpx, t in index.instances
+                if (count := value.whole(m.copies[site, card, lpx, t]))
             ],
         ),
         "expansions": frame(
@@ -144,7 +144,7 @@ def _pods(index: Index, fleet: pd.DataFrame, copies: pd.DataFrame, names: dict[i
             per_pod = index.pods_at[site]
             needed = [math.ceil(count / getattr(per_pod, kind)) for kind, count in taken.items() if count]
             set_up = copies[(copies["quarter"] == names[t]) & (copies["site"] == site)]
-            needed += [math.ceil(r.copies / index.copies[r.card].copies_per_pod) for r in set_up.itertuples()]
+            needed += [math.ceil(r.copies / index.copies[r.card, r.sku].copies_per_pod) for r in set_up.itertuples()]
             opened = max([opened, *needed])
             rows.append((names[t], site, opened))
     return frame("pods", rows)

@@ -268,3 +268,45 @@ def test_reading_cmx_pairing_with_lpx_and_standing_in_a_pod_are_three_things(cha
     assert reads == bool((made["prefill"]["store"].str.startswith("cmx")).any()) == (changed != "cmx_read_bytes_per_s")
     assert bool((made["serve"]["deployment"] == f"{vr}+lpx").any()) == ((vr, "pairs_with_lpx") not in figures)
     assert rows(made, "skus", sku=vr)["pod_slots"].item() == (changed != "pod_slots")
+
+
+def test_a_second_sku_of_a_kind_adds_a_store_or_a_deployment_and_takes_none():
+    """Kits, enclosures, frames and LPX of two SKUs each: what is only described changes nothing, what is sold serves."""
+    vr, kit = "vr-nvl72", "ssd-kit-vr-nvl72"
+    packaged = (vr, kit, "lpx", "cmx-rack", "cmx-enclosure")
+    alike = {"kit-b": kit, "lpx-b": "lpx", "frame-b": "cmx-rack", "tray-b": "cmx-enclosure"}
+    agent = {"agent": {"scenario": "coding-agentic", "context_cap_tokens": 131_072}}
+    shape: dict[str, Any] = {"peaks": {"agent": [4.0, 4.0, 4.0]}, "workloads": agent}
+    figures = {("frame-b", "enclosures_per_rack"): 8}
+    alone = build(tiny(skus=packaged, **shape))
+    described = build(tiny(skus=packaged, figures=figures, alike=alike, **shape))
+    assert described.hash == alone.hash
+    both = build(tiny(skus=(*packaged, *alike), figures=figures, alike=alike, **shape))
+    added = set(both["stores"]["store"]) - set(alone["stores"]["store"])
+    assert added == {"ssd:kit-b", "cmx:tray-b"} <= set(both["prefill"]["store"])
+    assert set(both["serve"]["deployment"]) == {vr, f"{vr}+lpx", f"{vr}+lpx-b"}
+    assert set(both["lpx_copies"]["sku"]) == {"lpx", "lpx-b"}
+    places = both["skus"].set_index("sku")["places"]
+    assert (places[vr], places["cmx-rack"], places["frame-b"], places["tray-b"]) == (1, 16, 8, 0)
+
+
+def test_a_kit_of_half_the_bays_goes_into_the_rest_of_them():
+    half = {(GB, "ssd_included_bytes"): 138.24e12}
+    both = build(tiny(skus=(GB, f"ssd-kit-{GB}"), figures=half))
+    assert rows(both, "skus", sku=GB)["places"].item() == pytest.approx(0.5)
+    assert set(both["store_units"]["store"]) >= {f"ssd:{GB}", f"ssd:ssd-kit-{GB}"}
+    with pytest.raises(InputError, match="ssd_kit whose host is gb-b"):
+        tiny(alike={"gb-b": GB})
+
+
+def test_kits_of_one_host_fill_its_bays_together():
+    alike = {"kit-b": "ssd-kit-vr-nvl72"}
+
+    def units(second: int) -> Any:
+        standing = fleet(("a", "vr-nvl72", 2, "2026Q4", 7e6), ("a", "ssd-kit-vr-nvl72", 1, "2026Q4", 5e5),
+                         ("a", "kit-b", second, "2026Q4", 5e5))  # fmt: skip
+        return tiny(tables={"fleet": standing}, alike=alike)
+
+    assert units(1).tables["fleet"]["count"].sum() == 4
+    with pytest.raises(InputError, match="At most 1 per vr-nvl72; there are 3 for 2 places"):
+        units(2)

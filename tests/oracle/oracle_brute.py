@@ -230,14 +230,18 @@ class BruteForce:
             for k, n in units:
                 kinds[k.kind] += n
                 kinds["pod"] += n * k.pod_slots
-                if k.kind == "ssd_kit" and n > own.get((site, k.host), 0):
+                kinds["trays"] += n * k.enclosures_per_rack
+                if k.kind == "ssd_kit":
+                    kinds[k.host] += n
+            for k, _ in units:
+                if k.kind == "ssd_kit" and kinds[k.host] > own.get((site, k.host), 0) * self.service.bays(k.host):
                     return False
             pods = place.pods_max
             if kinds["pod"] > pods * self.s.nvl72_per_pod or kinds["lpx"] > pods * self.s.lpx_per_pod:
                 return False
             if kinds["cmx_rack"] > pods * self.s.cmx_racks_per_pod:
                 return False
-            if not kinds["cmx_rack"] <= kinds["cmx_enclosure"] <= 16 * kinds["cmx_rack"]:
+            if not kinds["cmx_rack"] <= kinds["cmx_enclosure"] <= kinds["trays"]:
                 return False
         return True
 
@@ -304,28 +308,24 @@ class BruteForce:
             total -= batch.count * self.residual(batch, self.end) * self.factor(self.end)
         return float(total)
 
-    def copies(self, t: int, own: State) -> list[dict[tuple[str, str], int]]:
+    def copies(self, t: int, own: State) -> list[dict[tuple[str, str, str], int]]:
         """Every way to set up LPX copies of the cards."""
-        name = self.service.lpx
-        if name is None:
-            return [{}]
-        sku = self.sku(name)
         cards = sorted({r.card for r in self.case.tables["workloads"].itertuples()})
-        need = {c: performance.lpx_racks_per_copy(self.case.cards[c], sku) for c in cards}
-        per_site = []
-        for site in self.sites:
+        parts = []
+        for site, name in itertools.product(self.sites, self.service.lpx):
+            need = {c: performance.lpx_racks_per_copy(self.case.cards[c], self.sku(name)) for c in cards}
             racks = (own.get((site, name), 0) - self.held(t).get((site, name), 0)) * self.service.up
             pods = self.service.site[site].pods_max
             room = [
                 range(min(int(racks // need[c]), pods * (self.s.lpx_per_pod // need[c])) + 1) if need[c] else range(1)
                 for c in cards
             ]
-            per_site.append([
-                {(site, c): n for c, n in zip(cards, pick, strict=True) if n}
+            parts.append([
+                {(site, c, name): n for c, n in zip(cards, pick, strict=True) if n}
                 for pick in itertools.product(*room)
                 if sum(n * need[c] for c, n in zip(cards, pick, strict=True)) <= racks + SLACK
             ])  # fmt: skip
-        return [{k: n for part in parts for k, n in part.items()} for parts in itertools.product(*per_site)]
+        return [{k: n for part in pick for k, n in part.items()} for pick in itertools.product(*parts)]
 
     def serve(self, t: int, own: State) -> tuple[float, float]:
         """Least shortfall of a quarter in basis points, and the cost of the service with the least of it.

@@ -85,6 +85,7 @@ class Way:
     pool: str
     rank: int
     rack_s: float
+    lpx: str
     lpx_s: float
     free_bytes: float
 
@@ -115,9 +116,11 @@ class Service:
         )
         self.sku = {name: case.catalogue.sku(name) for name in self.owned}
         self.pools = [name for name in self.owned if self.sku[name].kind == "gpu"]
-        self.lpx = next((name for name in self.owned if self.sku[name].kind == "lpx"), None)
-        self.kits = {k.host: k for k in case.catalogue.skus.values() if k.kind == "ssd_kit"}
-        self.enclosure = next((n for n in self.owned if self.sku[n].kind == "cmx_enclosure"), None)
+        self.lpx = [name for name in self.owned if self.sku[name].kind == "lpx"]
+        self.kits: dict[str, list[Any]] = defaultdict(list)
+        for sku in case.catalogue.skus.values():
+            if sku.kind == "ssd_kit":
+                self.kits[sku.host].append(sku)
         self.site = {r.site: r for r in case.tables["sites"].itertuples()}
         self.scenario = {r.workload: r for r in self.asked.scenarios.itertuples()}
         self.workloads = {r.workload: r for r in case.tables["workloads"].itertuples()}
@@ -170,8 +173,8 @@ class Service:
         card, hardware = self.case.cards[row.card], self.sku[pool]
         made = []
         partners = [None]
-        if self.lpx and hardware.pairs_with_lpx:
-            partners.append(self.sku[self.lpx])
+        if hardware.pairs_with_lpx:
+            partners += [self.sku[name] for name in self.lpx]
         for partner in partners:
             for b in self.buckets[self.names[t], w]:
                 first = min(b.visible_tokens, s.burst_tokens)
@@ -196,7 +199,7 @@ class Service:
                     free = [p.free_hbm_bytes_per_gpu * hardware.gpus for p in chosen]
                     lpx = sum(n * p.lpx_rack_s_per_token for n, p in zip(lengths, chosen, strict=True))
                     made.append(
-                        Way(b.bucket, pool, rank + (100 if partner else 0), sum(seconds), lpx,
+                        Way(b.bucket, pool, rank, sum(seconds), partner.name if partner else "", lpx,
                             float(np.average(free, weights=seconds)))
                     )  # fmt: skip
         return made
@@ -207,12 +210,27 @@ class Service:
         found = {f"hbm:{pool}": hardware.hbm_bytes_per_s_per_gpu}
         if hardware.dram_kv_bytes > 0:
             found[f"dram:{pool}"] = hardware.dram_bytes_per_s * cap / hardware.gpus
-        kit = self.kits.get(pool)
-        if kit and (hardware.ssd_included_bytes > 0 or kit.name in self.sku):
-            found[f"ssd:{pool}"] = kit.store_read_bytes_per_s * cap / hardware.gpus
-        if self.enclosure and hardware.cmx_read_bytes_per_s > 0:
-            found["cmx"] = hardware.cmx_read_bytes_per_s * cap / hardware.gpus
+        if hardware.ssd_included_bytes > 0:
+            found[f"ssd:{pool}"] = self.inside(pool).store_read_bytes_per_s * cap / hardware.gpus
+        for kit in self.kits[pool]:
+            if kit.name in self.sku:
+                found[f"ssd:{kit.name}"] = kit.store_read_bytes_per_s * cap / hardware.gpus
+        for name in self.owned:
+            if self.sku[name].kind == "cmx_enclosure" and hardware.cmx_read_bytes_per_s > 0:
+                found[f"cmx:{name}"] = hardware.cmx_read_bytes_per_s * cap / hardware.gpus
         return found
+
+    def inside(self, pool: str) -> Any:
+        """The kit that drives inside a rack's price are like."""
+        included = self.sku[pool].ssd_included_bytes
+        return min(self.kits[pool], key=lambda kit: (abs(kit.store_bytes - included), kit.name))
+
+    def bays(self, pool: str) -> float:
+        """Share of the drive bays of a rack that is free for kits."""
+        hardware = self.case.catalogue.sku(pool)
+        if hardware.ssd_included_bytes <= 0:
+            return 1.0
+        return max(0.0, 1.0 - hardware.ssd_included_bytes / self.inside(pool).store_bytes)
 
     def fills(self, t: int, w: str) -> list[Fill]:
         """Ways to prefill every bucket; reuse that would come late is none."""
@@ -280,25 +298,25 @@ class Service:
         size = [self.mean_of(t, w, b, lambda n, b=b: stored(n + b.visible_tokens)) for b in rows]
         return float(np.average(size, weights=[self.rate(w, b) for b in rows]))
 
-    def brings(self, store: str) -> list[tuple[str, float, float, float, float]]:
-        """(SKU, bytes, read B/s, write B/s, written B/day) of one unit that holds a part of a store."""
-        tier, _, pool = store.partition(":")
+    def brings(self, store: str) -> tuple[str, float, float, float, float]:
+        """SKU behind a store, and bytes, read B/s, write B/s and written B/day of one of its units."""
+        tier, _, name = store.partition(":")
         cap, inf = self.s.store_utilisation_cap, float("inf")
+        unit, part = self.sku[name], 1.0
         if tier == "dram":
-            hardware = self.sku[pool]
-            speed = hardware.dram_bytes_per_s * cap
-            return [(pool, hardware.dram_kv_bytes * cap, speed, speed, inf)]
-        unit = self.sku[self.enclosure] if tier == "cmx" else self.kits[pool]
-        part = 1.0
-        name = unit.name
-        if tier == "ssd" and self.sku[pool].ssd_included_bytes > 0:
-            part, name = self.sku[pool].ssd_included_bytes / unit.store_bytes, pool
-        return [
-            (name, part * unit.store_bytes * cap, part * unit.store_read_bytes_per_s * cap,
-             part * unit.store_write_bytes_per_s * cap, part * unit.store_bytes * unit.endurance_dwpd)
-        ]  # fmt: skip
+            speed = unit.dram_bytes_per_s * cap
+            return name, unit.dram_kv_bytes * cap, speed, speed, inf
+        if unit.kind == "gpu":
+            included, unit = unit.ssd_included_bytes, self.inside(name)
+            part = included / unit.store_bytes
+        return (
+            name, part * unit.store_bytes * cap, part * unit.store_read_bytes_per_s * cap,
+            part * unit.store_write_bytes_per_s * cap, part * unit.store_bytes * unit.endurance_dwpd
+        )  # fmt: skip
 
-    def add_quarter(self, rows: Rows, t: int, own: State, reserved: State, copies: dict[tuple[str, str], int]) -> None:
+    def add_quarter(
+        self, rows: Rows, t: int, own: State, reserved: State, copies: dict[tuple[str, str, str], int]
+    ) -> None:
         """All rows of one quarter; columns are tuples that begin with the quarter."""
         works: dict[tuple[str, str], dict[Any, float]] = defaultdict(dict)
         beside: dict[tuple[str, str], dict[Any, float]] = defaultdict(dict)
@@ -307,7 +325,7 @@ class Service:
         readers: dict[tuple[str, str], dict[Any, float]] = defaultdict(dict)
         writes: dict[tuple[str, str], dict[Any, float]] = defaultdict(lambda: defaultdict(float))
         wears: dict[tuple[str, str], dict[Any, float]] = defaultdict(lambda: defaultdict(float))
-        lpx: dict[tuple[str, str], dict[Any, float]] = defaultdict(dict)
+        lpx: dict[tuple[str, str, str], dict[Any, float]] = defaultdict(dict)
         for w, row in self.workloads.items():
             buckets = {b.bucket: b for b in self.buckets[self.names[t], w] if self.rate(w, b) > 0}
             if not buckets:
@@ -324,15 +342,15 @@ class Service:
                 for way in self.ways(t, w):
                     if way.bucket not in buckets or not own.get((site, way.pool)):
                         continue
-                    if way.lpx_s and not copies.get((site, row.card)):
+                    if way.lpx and not copies.get((site, row.card, way.lpx)):
                         continue
                     x = (t, "serve", site, w, way)
                     served[way.bucket][x] = here[x] = 1.0
                     filled[way.bucket][x] = -1.0
                     works[site, way.pool][x] = way.rack_s
                     beside[site, way.pool][x] = way.free_bytes * way.rack_s
-                    if way.lpx_s:
-                        lpx[site, row.card][x] = way.lpx_s
+                    if way.lpx:
+                        lpx[site, row.card, way.lpx][x] = way.lpx_s
                 used_stores = set()
                 for fill in self.fills(t, w):
                     if fill.bucket not in buckets or not own.get((site, fill.pool)):
@@ -348,7 +366,7 @@ class Service:
                         reads[site, fill.store][x] = fill.read_bytes
                         writes[site, fill.store][x] -= fill.valid_bytes
                         wears[site, fill.store][x] -= fill.valid_bytes * self.mean(w, buckets[fill.bucket])
-                        if fill.store == "cmx":
+                        if fill.store.startswith("cmx:"):
                             readers[site, fill.pool][x] = fill.read_bytes
                 for bucket in buckets:
                     if filled[bucket]:
@@ -373,28 +391,36 @@ class Service:
                     row[x] = row.get(x, 0.0) + idle * value
                 rows.at_most(row, idle * self.up * free)
         for (site, store), space in held.items():
-            units = [(self.there(site, sku, own, reserved), *rest) for sku, *rest in self.brings(store)]
-            rows.at_most(space, sum(n * size for n, size, *_ in units))
-            rows.at_most(reads[site, store], sum(n * read for n, _, read, *_ in units))
-            rows.at_most(dict(writes[site, store]), sum(n * write for n, _, _, write, _ in units))
-            if np.isfinite(units[0][4]):
-                rows.at_most(dict(wears[site, store]), sum(n * day / 86_400 for n, *_, day in units))
+            sku, size, read, write, day = self.brings(store)
+            there = self.there(rows, t, site, sku, own, reserved)
+            for used, each in (
+                (space, size), (reads[site, store], read), (dict(writes[site, store]), write),
+                (dict(wears[site, store]), day / 86_400),
+            ):  # fmt: skip
+                if np.isfinite(each):
+                    rows.at_most({**used, there: -each}, 0.0)
         for (site, pool), read in readers.items():
             most = self.sku[pool].cmx_read_bytes_per_s * self.s.store_utilisation_cap
             rows.at_most(read, self.up * (own[site, pool] - reserved.get((site, pool), 0)) * most)
-        for (site, card), time in lpx.items():
-            racks = performance.lpx_racks_per_copy(self.case.cards[card], self.sku[self.lpx])
-            rows.at_most(time, racks * self.s.utilisation_cap * copies[site, card])
+        for (site, card, name), time in lpx.items():
+            racks = performance.lpx_racks_per_copy(self.case.cards[card], self.sku[name])
+            rows.at_most(time, racks * self.s.utilisation_cap * copies[site, card, name])
 
-    def there(self, site: str, name: str, own: State, reserved: State) -> float:
-        """Units of a store that work for us: of kits and enclosures those that find a host which is ours."""
+    def there(self, rows: Rows, t: int, site: str, name: str, own: State, reserved: State) -> Any:
+        """A column with the units of a store that work for us: kits and enclosures need a host which is ours."""
         free = {sku: n - reserved.get((site, sku), 0) for (place, sku), n in own.items() if place == site}
-        kind, mine = self.sku[name].kind, free.get(name, 0)
+        kind, column = self.sku[name].kind, (t, "there", site, name)
+        up = self.s.availability if kind == "cmx_enclosure" else self.up
+        rows.most[column] = up * free.get(name, 0)
         if kind == "ssd_kit":
-            mine = min(mine, free.get(self.sku[name].host, 0))
+            together = [sku for sku in free if self.sku[sku].kind == kind and self.sku[sku].host == self.sku[name].host]
+            rows.at_most({(t, "there", site, sku): 1.0 for sku in together},
+                         up * free.get(self.sku[name].host, 0) * self.bays(self.sku[name].host))  # fmt: skip
         if kind == "cmx_enclosure":
-            mine = min(mine, 16 * sum(n for sku, n in free.items() if self.sku[sku].kind == "cmx_rack"))
-        return mine * (self.s.availability if kind == "cmx_enclosure" else self.up)
+            together = [sku for sku in free if self.sku[sku].kind == kind]
+            frames = sum(n * self.sku[sku].enclosures_per_rack for sku, n in free.items())
+            rows.at_most({(t, "there", site, sku): 1.0 for sku in together}, up * frames)
+        return column
 
     def _keep(self, rows, t, site, w, stores, hits, here, buckets, total, held, writes, wears) -> None:
         """Caches parked by store and age, and the hits that they allow."""
@@ -402,7 +428,7 @@ class Service:
         size = self.parked_bytes(t, w)
         parked: dict[Any, float] = dict.fromkeys(here, -1.0)
         for store in sorted(stores):
-            reach = self.s.pod_return_share if store == "cmx" else self.s.rack_local_return_share
+            reach = self.s.pod_return_share if store.startswith("cmx:") else self.s.rack_local_return_share
             back: dict[Any, float] = {}
             for number, age in enumerate(ages):
                 x = (t, "kept", site, w, store, number)
@@ -439,8 +465,8 @@ class Service:
             place, hardware = self.site[site], self.sku[step.pool]
             usd_per_kw = place.pue * HOURS_PER_QUARTER * place.electricity_usd_per_kwh
             usd = step.rack_s * (hardware.power_typical_kw - hardware.power_idle_kw) * usd_per_kw
-            if getattr(step, "lpx_s", 0.0):
-                partner = self.sku[self.lpx]
+            if getattr(step, "lpx", ""):
+                partner = self.sku[step.lpx]
                 usd += step.lpx_s * (partner.power_typical_kw - partner.power_idle_kw) * usd_per_kw
             bucket = next(b for b in self.buckets[self.names[t], w] if b.bucket == step.bucket)
             cost[name] = usd * self.mean(w, bucket)

@@ -85,6 +85,47 @@ def cmx_against_recompute() -> Any:
     return case, {VR: 2, "cmx-rack": 1, "cmx-enclosure": 2}
 
 
+def a_second_kit() -> Any:
+    """Racks of two standing kits and a cheaper, smaller one on sale: kits of both SKUs fill the bays together."""
+    figures = {("kit-b", "price_usd"): 20_000, ("kit-b", "store_bytes"): 2e14, (VR, "dram_usable_share_kv"): 0.01}
+    tables = {"fleet": fleet(("a", VR, 2, "2026Q4", 7e6), ("a", KIT, 1, "2026Q4", 5e5))}
+    case = tiny(skus=("kit-b",), peaks={"agent": [60, 55, 50]}, workloads=AGENT, sites=places(3.6), figures=figures,
+                tables=tables, alike={"kit-b": KIT})  # fmt: skip
+    return case, {"kit-b": 2}
+
+
+def a_second_lpx() -> Any:
+    """A copy takes two racks that are up: the two that stand are too few, and those of another SKU make their own."""
+    figures = {("lpx-b", "supply_per_quarter"): 3, ("lpx-b", "last_order"): "2027Q1", ("lpx-b", "price_usd"): 1e6}
+    standing = fleet(("a", VR, 2, "2026Q4", 7e6), ("a", "lpx", 2, "2026Q4", 3e6))
+    tables = {"fleet": standing.assign(retirable=False)}
+    case = tiny(skus=("lpx-b",), peaks={"code": [22, 22, 22]}, workloads=CODE, sites=places(12), figures=figures,
+                tables=tables, alike={"lpx-b": "lpx"})  # fmt: skip
+    return case, {"lpx-b": 3}
+
+
+def second_enclosures_and_frames() -> Any:
+    """The standing frame is full with one enclosure; frames of another SKU hold two of the other."""
+    figures = {
+        ("cmx-rack", "enclosures_per_rack"): 1,
+        ("frame-b", "enclosures_per_rack"): 2,
+        ("cmx-enclosure", "store_bytes"): 2e13,
+        ("frame-b", "supply_per_quarter"): 1,
+        ("frame-b", "last_order"): "2027Q1",
+        ("tray-b", "last_order"): "2027Q1",
+        ("tray-b", "supply_per_quarter"): 2,
+        ("tray-b", "price_usd"): 60_000,
+        (VR, "dram_usable_share_kv"): 0.01,
+    }
+    standing = fleet(
+        ("a", VR, 2, "2026Q4", 7e6), ("a", "cmx-rack", 1, "2026Q4", 5e5), ("a", "cmx-enclosure", 1, "2026Q4", 6e5)
+    )
+    tables = {"fleet": standing.assign(retirable=False)}
+    case = tiny(skus=("frame-b", "tray-b"), peaks={"agent": [60, 55, 50]}, workloads=AGENT, sites=places(5.6),
+                figures=figures, tables=tables, alike={"frame-b": "cmx-rack", "tray-b": "cmx-enclosure"})  # fmt: skip
+    return case, {"frame-b": 1, "tray-b": 2}
+
+
 def lpx_copies() -> Any:
     figures = {("lpx", "supply_per_quarter"): 4}
     peaks = {"code": [10, 15, 18]}
@@ -170,6 +211,9 @@ CASES: list[tuple[Callable[[], Any], set[str], set[str]]] = [
     (cmx_against_recompute, {VR, "cmx-rack", "cmx-enclosure"}, set()),
     (kits_in_hosts_that_others_hold, set(), {"parts in free hosts"}),
     (the_only_enclosure_is_for_others, {VR, "cmx-enclosure"}, set()),
+    (a_second_kit, {"kit-b"}, {"kits in hosts"}),
+    (a_second_lpx, {"lpx-b"}, set()),
+    (second_enclosures_and_frames, {"frame-b", "tray-b"}, set()),
     (lpx_copies, {VR, "lpx"}, set()),
     (budget_on_payment, set(), set()),
     (budget_on_commitment, {GB}, {"busy racks"}),

@@ -19,12 +19,12 @@ SITE, W, CARD = "a", "w", "llm"
 def hand_tables() -> dict[str, pd.DataFrame]:
     """The default tables; edit them with :func:`edit` and :func:`rows`."""
     sku = [
-        # sku kind host lead first last min supply life haircut milestone attach install usable present gpus pod
-        ("e", "cmx_enclosure", "", 1, 0, 1, 1, INF, 20, 0.5, 0.2, 0.0, 0.0, 0.5, 0.8, 0, 0),
-        ("g", "gpu", "", 1, 0, 1, 1, INF, 20, 0.8, 0.25, 10_000.0, 5_000.0, 0.5, 0.8, 8, 1),
-        ("k", "ssd_kit", "g", 1, 0, 1, 1, INF, 20, 0.5, 0.2, 0.0, 0.0, 0.5, 0.8, 0, 0),
-        ("l", "lpx", "", 1, 0, 1, 1, INF, 20, 0.8, 0.25, 0.0, 0.0, 0.5, 0.8, 0, 0),
-        ("r", "cmx_rack", "", 1, 0, 1, 1, INF, 20, 0.5, 0.2, 0.0, 0.0, 0.5, 0.8, 0, 0),
+        # sku kind host lead first last min supply life haircut milestone attach install usable present gpus pod places
+        ("e", "cmx_enclosure", "", 1, 0, 1, 1, INF, 20, 0.5, 0.2, 0.0, 0.0, 0.5, 0.8, 0, 0, 0),
+        ("g", "gpu", "", 1, 0, 1, 1, INF, 20, 0.8, 0.25, 10_000.0, 5_000.0, 0.5, 0.8, 8, 1, 1),
+        ("k", "ssd_kit", "g", 1, 0, 1, 1, INF, 20, 0.5, 0.2, 0.0, 0.0, 0.5, 0.8, 0, 0, 0),
+        ("l", "lpx", "", 1, 0, 1, 1, INF, 20, 0.8, 0.25, 0.0, 0.0, 0.5, 0.8, 0, 0, 0),
+        ("r", "cmx_rack", "", 1, 0, 1, 1, INF, 20, 0.5, 0.2, 0.0, 0.0, 0.5, 0.8, 0, 0, 16),
     ]
     price = {"e": 1.5e5, "g": 1e6, "k": 1e5, "l": 8e5, "r": 5e4}
     use = {
@@ -37,7 +37,7 @@ def hand_tables() -> dict[str, pd.DataFrame]:
     resources = ("power_kw", "positions", "area_m2", "liquid_kw", "ports")
     serve, prefill = [], []
     for bucket, size in ((0, 1), (1, 2)):
-        serve.append((f"p{bucket}", 1, W, bucket, CARD, "g", "g", 0.01 * size, 0.0, 1e12, 30.0, 1.5, "physics"))
+        serve.append((f"p{bucket}", 1, W, bucket, CARD, "g", "g", 0.01 * size, "", 0.0, 1e12, 30.0, 1.5, "physics"))
         prefill.append((f"o{bucket}", 1, W, bucket, "g", "recompute", 0.02 * size, 1.0, 1, 0.0, 0.0, "physics"))
     made: dict[str, list[tuple[Any, ...]]] = {
         "quarters": [(0, "2027Q1", 1, 2027, 1.0), (1, "2027Q2", 0, 2027, 0.98), (2, "2027Q3", 0, 2027, 0.96)],
@@ -59,7 +59,7 @@ def hand_tables() -> dict[str, pd.DataFrame]:
         "idle_hbm": [("g", 2e12)],
         "parked": [(1, W, 1e9)],
         "ages": [(1, W, 0, 10.0, 10.0, 0.4, 0.1), (1, W, 1, 100.0, 90.0, 0.2, 0.5)],
-        "lpx_copies": [(CARD, 2, 1)],
+        "lpx_copies": [(CARD, "l", 2, 1)],
     }
     return {name: pd.DataFrame(made.get(name, []), columns=list(columns)) for name, columns in SCHEMA.items()}
 
@@ -82,7 +82,6 @@ SETTINGS = {
     "budget_basis": "payment",
     "budget_carry": "within_year",
     "utilisation_cap": 0.75,
-    "enclosures_per_cmx_rack": 16.0,
 }
 
 
@@ -124,7 +123,7 @@ def store(tables: dict[str, pd.DataFrame], tier: str, **limits: float) -> str:
     rows(tables, "stores", (name, tier, 1.0 if tier == "cmx" else 0.5))
     rows(tables, "store_units", (name, unit, *ample.values()))
     if tier == "cmx":
-        rows(tables, "store_readers", (name, "g", reader))
+        rows(tables, "store_readers", ("g", reader))
     for bucket, size in ((0, 1), (1, 2)):
         way = (f"o{bucket}{tier}", 1, W, bucket, "g", name, 0.005 * size, 1.0, 1, 6e8, 5e8, "physics")
         rows(tables, "prefill", way)
@@ -136,5 +135,20 @@ def lpx_points(tables: dict[str, pd.DataFrame], alone: bool = False) -> None:
     kept = tables["serve"].iloc[:0] if alone else tables["serve"]
     tables["serve"] = kept
     for bucket, size in ((0, 1), (1, 2)):
-        point = (f"x{bucket}", 1, W, bucket, CARD, "g+lpx", "g", 0.002 * size, 0.03 * size, 5e11, 400.0, 2.0, "vendor")
+        point = (
+            f"x{bucket}",
+            1,
+            W,
+            bucket,
+            CARD,
+            "g+l",
+            "g",
+            0.002 * size,
+            "l",
+            0.03 * size,
+            5e11,
+            400.0,
+            2.0,
+            "vendor",
+        )
         rows(tables, "serve", point)

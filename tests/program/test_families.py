@@ -272,7 +272,7 @@ def short_of_nothing(tables: Tables) -> None:
 
 def lpx_is_not_worth_it(tables: Tables) -> None:
     lpx_points(tables)
-    edit(tables, "serve", {"deployment": "g+lpx"}, rack_s=1.0)
+    edit(tables, "serve", {"deployment": "g+l"}, rack_s=1.0)
 
 
 def lpx_that_stands_already(tables: Tables) -> None:

@@ -139,18 +139,18 @@ ROWS: dict[str, list[tuple[Any, Any, dict[str, float], float | None, float | Non
         # 100·0.03 and 50·0.06 LPX racks; two racks a copy at 0.75
         (
             made(lpx),
-            (SITE, CARD, 1),
-            {"serve[x0,a]": 3.0, "serve[x1,a]": 3.0, "copies[a,llm,1]": -1.5},
+            (SITE, CARD, "l", 1),
+            {"serve[x0,a]": 3.0, "serve[x1,a]": 3.0, "copies[a,llm,l,1]": -1.5},
             None,
             0,
         )
     ],
     "lpx_linking": [
         # a copy decodes 1.5/0.03 = 50 of 100 requests/s
-        (made(lpx), (SITE, CARD, 1, W, 0), {"serve[x0,a]": 1, "copies[a,llm,1]": -0.5}, None, 0)
+        (made(lpx), (SITE, CARD, "l", 1, W, 0), {"serve[x0,a]": 1, "copies[a,llm,l,1]": -0.5}, None, 0)
     ],
-    "lpx_copies_within_racks": [(made(lpx), (SITE, 1), {"copies[a,llm,1]": 2, "own[a,l,1]": -0.8}, None, 0)],
-    "lpx_copies_within_pods": [(made(lpx), (SITE, CARD, 1), {"copies[a,llm,1]": 1, "pods[a,1]": -1}, None, 0)],
+    "lpx_copies_within_racks": [(made(lpx), (SITE, "l", 1), {"copies[a,llm,l,1]": 2, "own[a,l,1]": -0.8}, None, 0)],
+    "lpx_copies_within_pods": [(made(lpx), (SITE, CARD, "l", 1), {"copies[a,llm,l,1]": 1, "pods[a,1]": -1}, None, 0)],
     "kept_at_most_served": [
         # shares of the workload's 150 requests/s
         (
@@ -206,7 +206,7 @@ ROWS: dict[str, list[tuple[Any, Any, dict[str, float], float | None, float | Non
     "reader_limit": [
         (
             made(cmx),
-            (1, SITE, "cmx", "g"),
+            (1, SITE, "g"),
             {"prefill[o0cmx,a]": 0.06, "prefill[o1cmx,a]": 0.03, "own[a,g,1]": -0.8 * 0.9},
             None,
             0,
@@ -272,7 +272,7 @@ ROWS: dict[str, list[tuple[Any, Any, dict[str, float], float | None, float | Non
     "expansions_at_most": [
         (made(hall), (SITE, "hall"), {"expand[a,hall,0]": 1, "expand[a,hall,1]": 1}, None, 2),
     ],
-    "kits_within_hosts": [(made(), (SITE, "k", 1), {"own[a,k,1]": 1, "own[a,g,1]": -1}, None, 0)],
+    "kits_within_hosts": [(made(), (SITE, "g", 1), {"own[a,k,1]": 1, "own[a,g,1]": -1}, None, 0)],
     "enclosures_in_racks": [(made(), (SITE, 1), {"own[a,e,1]": 1, "own[a,r,1]": -16}, None, 0)],
     "parts_in_free_hosts": [
         # two of the racks that kits could stand in are for others; the kits of the plan are those fitted elsewhere
