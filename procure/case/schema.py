@@ -317,7 +317,7 @@ LENGTHS = Table(
 
 REUSE = Table(
     "reuse",
-    "Reuse curves of your own, as `procure trace` writes them (reuse_curve.csv); name them in workloads.reuse_curve.",
+    "Reuse curves of your own, as `procure trace` writes them (reuse.csv); name them in workloads.reuse_curve.",
     ("curve", "age_s"),
     (
         text("curve", "Name of the curve."),

@@ -408,20 +408,22 @@ def test_the_verb_writes_tables_for_a_case_and_a_picture(tmp_path):
     assert result.exit_code == 0, result.output
     summary = json.loads(result.stdout)
     assert summary["requests"] == 12_031
-    assert {Path(f).name for f in summary["files"]} == {p.name for p in out.iterdir()} - {"procure-files.json"}
+    assert {Path(f).name for f in summary["files"]} == {p.name for p in out.rglob("*") if p.is_file()} - {
+        "procure-files.json"
+    }
     row = pd.read_csv(out / "workloads.csv").iloc[0]
     assert row["workload"] == row["reuse_curve"] == "mine"
     assert row["input_p50_tokens"] == 6_909
-    curve = pd.read_csv(out / "reuse_curve.csv")
+    curve = pd.read_csv(out / "reuse.csv")
     assert (curve["curve"] == "mine").all()
     assert curve["return_share"].is_monotonic_increasing
-    assert (out / "trace.png").stat().st_size > 20_000
+    assert (out / "measured" / "trace.png").stat().st_size > 20_000
 
 
 def test_what_a_trace_does_not_say_is_not_written(tmp_path):
     trace = analyse([TRACES / "servegen_rate_mm_image.csv"])
     files = {p.name for p in write(trace, tmp_path, workload="w", scenario="chat")}
-    assert files == {"workloads.csv", "arrivals.csv", "hours.csv", "trace.png"}
+    assert files == {"workloads.csv", "forecast.csv", "arrivals.csv", "hours.csv", "trace.png"}
     row = pd.read_csv(tmp_path / "workloads.csv").iloc[0]
     assert row["mean_to_peak"] == pytest.approx(1 / 1.347, rel=0.01)
     assert "input_mean_tokens" not in row
@@ -435,7 +437,7 @@ def test_the_verb_names_the_nearest_scenario(tmp_path):
 
 
 def test_tables_of_a_trace_make_a_workload_with_its_lengths_and_hits(tmp_path, chat):
-    """workloads.csv, lengths.csv and reuse_curve.csv in a case give back the tokens and the hit rate of the trace."""
+    """workloads.csv, lengths.csv and reuse.csv in a case give back the tokens and the hit rate of the trace."""
     write(chat, tmp_path, workload="ours", scenario="chat")
     row = pd.read_csv(tmp_path / "workloads.csv").assign(card="deepseek-v3.2", context_cap_tokens=131_072)
     example = Case.read(packaged_path("data/cases/agentic-2027"))
@@ -445,7 +447,7 @@ def test_tables_of_a_trace_make_a_workload_with_its_lengths_and_hits(tmp_path, c
         tables={
             "workloads": row.drop(columns=["card"]).assign(card="deepseek-v3.2"),
             "lengths": pd.read_csv(tmp_path / "lengths.csv"),
-            "reuse": pd.read_csv(tmp_path / "reuse_curve.csv"),
+            "reuse": pd.read_csv(tmp_path / "reuse.csv"),
             "forecast": forecast,
         }
     )

@@ -10,7 +10,7 @@ from procure.demand.trace import Options, analyse
 from procure.demand.trace.readers import BadLines, batches
 from procure.demand.trace.write import reuse_curve
 
-HEADING = "timestamp,input_tokens,output_tokens"
+HEADING = "t_s,input_tokens,output_tokens"
 
 
 def read(tmp_path, *lines, heading=HEADING):
@@ -35,8 +35,8 @@ def test_whole_tokens_are_read_however_they_are_written(tmp_path, text):
         ("0,5,", "output_tokens: read ''; a number"),
         ("0,5", "output_tokens: read None; a number"),
         ("0,5,6,7", "more values than the heading has columns"),
-        ("noon,5,6", "timestamp: read 'noon'; a number or an ISO date and time"),
-        ("inf,5,6", "timestamp: read 'inf'; a number or an ISO date and time"),
+        ("noon,5,6", "t_s: read 'noon'; a number or an ISO date and time"),
+        ("inf,5,6", "t_s: read 'inf'; a number or an ISO date and time"),
     ],
 )
 def test_a_cell_that_is_not_read_is_named_in_the_planners_words(tmp_path, line, said):
@@ -54,7 +54,8 @@ def test_time_zones_are_heeded(tmp_path):
 
 
 def test_a_first_line_that_cannot_be_read_does_not_settle_the_unit_of_time(tmp_path):
-    rows, bad = read(tmp_path, "soon,1,1", "inf,1,1", "1700000000000,1,1", "1700000001000,1,1")
+    lines = ("soon,1,1", "inf,1,1", "1700000000000,1,1", "1700000001000,1,1")
+    rows, bad = read(tmp_path, *lines, heading="timestamp,input_tokens,output_tokens")
     assert bad.count == 2
     assert rows[1][0] - rows[0][0] == pytest.approx(1.0)
 

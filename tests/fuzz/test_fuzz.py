@@ -217,6 +217,30 @@ TRACES = {
         + "".join(f"{3 * i},{100 + i},{10 + i},{i % 4},1.5,20\n" for i in range(40)),
         any_csv,
     ),
+    "bailian.jsonl": (
+        "".join(
+            json.dumps({**mooncake(i), "timestamp": 1.5 * i, "chat_id": i, "parent_chat_id": i - 3 if i > 2 else -1})
+            + "\n"
+            for i in range(40)
+        ),
+        any_jsonl,
+    ),
+    "vllm.json": (
+        json.dumps(
+            {
+                "completed": 3,
+                "duration": 9.5,
+                "request_throughput": 0.3,
+                "input_lens": [9, 8, 7],
+                "output_lens": [3, 2, 1],
+                "ttfts": [0.1, 0.2, 0.3],
+                "itls": [[0.1, 0.1], [0.1], []],
+                "errors": ["", "", ""],
+                "start_times": [1.0, 2.0, 3.0],
+            }
+        ),
+        any_json,
+    ),
     "rates.csv": ("t_s,requests_per_s\n" + "".join(f"{60 * i},{1 + i % 3}\n" for i in range(40)), any_csv),
 }
 

@@ -2,6 +2,6 @@
 
 from procure.demand.trace.analyse import Trace, analyse
 from procure.demand.trace.readers import Options
-from procure.demand.trace.write import write
+from procure.demand.trace.write import forecast, write
 
-__all__ = ["Options", "Trace", "analyse", "write"]
+__all__ = ["Options", "Trace", "analyse", "forecast", "write"]

@@ -24,6 +24,7 @@ class Trace:
         arrivals: arrivals by second; empty where each session has its own clock.
         reuse: None where the trace has neither blocks nor sessions.
         clock: ``idle`` where completions are stated or assumed, else ``start``.
+        timed: whether arrivals are stated; a benchmark result may hold lengths alone.
         sentences: what was inferred or assumed, in words.
     """
 
@@ -33,6 +34,7 @@ class Trace:
     reuse: Measured | None = None
     clock: str = "start"
     session_clock: bool = False
+    timed: bool = True
     block_tokens: int = 0
     shared_prefix_tokens: float = 0.0
     common_tokens: float = 0.0
@@ -50,6 +52,11 @@ class Trace:
     def requests(self) -> int:
         """Requests read (or counted, where the trace states rates alone)."""
         return self.inputs.requests or round(self.arrivals.requests)
+
+    @property
+    def has_arrivals(self) -> bool:
+        """Whether requests arrive on one clock."""
+        return self.timed and not self.session_clock
 
     @property
     def requests_per_s(self) -> float:
@@ -121,23 +128,26 @@ def analyse(paths: list[Path], options: Options | None = None, progress: Progres
     meter: ReuseMeter | None = None
     latest = -np.inf
     shared: list[np.ndarray] = []
-    for batch in batches(paths, trace.bad, progress):
+    for batch in batches(paths, trace.bad, progress, options.time_unit, trace.sentences):
         if meter is None:
             meter = _start(trace, batch, options)
+        if bool(np.isnan(batch.time_s).any()) == trace.timed:
+            expected = "Requests that all state when they came, or none of which does."
+            raise InputError([Fault(str(paths[-1]), 0, "time", "", expected, "Measure such files apart.")])
         trace.inputs.add(batch.input_tokens)
         trace.outputs.add(batch.output_tokens)
         shared.append(batch.shared_tokens[~np.isnan(batch.shared_tokens)])
         trace.sessions = max(trace.sessions, int(batch.session.max(initial=-1)) + 1)
-        if not trace.session_clock:
+        if trace.has_arrivals:
             try:
                 trace.arrivals.add(batch.time_s)
             except ValueError as error:
-                hint = "Times are in seconds unless the column ends in _ms, or look at --clock session."
+                hint = f"{' '.join(trace.sentences)} State another unit with --time-unit, or look at --clock session."
                 raise InputError([Fault(str(paths[-1]), 0, "time", "", f"{error}.".capitalize(), hint)]) from error
             highest = np.maximum.accumulate(np.concatenate([[latest], batch.time_s]))
             trace.out_of_order += int((batch.time_s < highest[:-1]).sum())
             latest = highest[-1]
-        start = 0.0 if trace.session_clock else trace.arrivals.start_s
+        start = trace.arrivals.start_s if trace.has_arrivals else 0.0
         meter.add(batch, batch.time_s - start, _ends(batch, options))
     if meter is None:
         raise InputError([Fault(str(p), 0, "", "", "No request could be read.") for p in paths])
@@ -152,6 +162,7 @@ def analyse(paths: list[Path], options: Options | None = None, progress: Progres
 
 def _start(trace: Trace, batch: Batch, options: Options) -> ReuseMeter:
     """Settle from the first batch what the options leave open."""
+    trace.timed = not np.isnan(batch.time_s).all()
     trace.session_clock = _own_clocks(batch) if options.session_clock is None else options.session_clock
     trace.block_tokens = options.block_tokens or infer_block_tokens(batch)
     common = infer_shared_blocks(batch) if len(batch.blocks) and not trace.session_clock else 0
@@ -179,13 +190,15 @@ def _ends(batch: Batch, options: Options) -> np.ndarray:
 
 def _describe(trace: Trace, options: Options) -> None:
     say = trace.sentences.append
-    if trace.session_clock:
+    if not trace.timed:
+        say("The files do not state when requests came: lengths alone follow from them.")
+    elif trace.session_clock:
         say("Each session counts time from its own start: no arrival shape and no LRU curve follow from this trace.")
     if trace.reuse is not None and trace.reuse.references:
         say(f"{trace.block_tokens} tokens per block, {trace.reuse.references:,} block references.")
     elif trace.reuse is not None:
         say("No block hashes: reuse is what the trace states, else the whole context of the session's last request.")
-    if trace.clock == "start":
+    if trace.clock == "start" and trace.timed:
         say("Completions are not stated: ages run from the start of a request, longer than idle times.")
     elif options.service_tps is not None:
         say(

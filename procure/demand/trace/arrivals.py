@@ -133,6 +133,13 @@ class Arrivals:
         """Seconds from the first arrival to the last."""
         return self.end_s - self.start_s
 
+    def busiest(self, width_s: int) -> float | None:
+        """Requests/s of the busiest bin, None where the trace holds fewer than two whole ones."""
+        whole = int(self.span_s // width_s) if self.span_s > 0 else 0
+        if whole < 2:
+            return None
+        return float(self._counts[: whole * width_s].reshape(whole, width_s).sum(axis=1).max() / width_s)
+
     def peaks(self) -> pd.DataFrame:
         """Columns: bin_s, peak_to_mean, index_of_dispersion; bins of which the trace holds at least two whole ones."""
         rows = []

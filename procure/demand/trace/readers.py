@@ -10,19 +10,28 @@ import json
 import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, Any, cast
 
 from procure.demand.trace.batch import Batch, Collector, Row
+from procure.demand.trace.benchmark import is_benchmark, requests
+from procure.demand.trace.clock import BURSTGPT, UNITS, Clock, form_of
 from procure.errors import Fault, InputError, guard_reader
 
 NAMES = {
-    "time": ("timestamp", "time", "t_s", "t", "time_s", "arrival_s", "arrival_time", "timestamp_ms", "time_ms"),
-    "input": ("input_length", "input_tokens", "contexttokens", "prompt_tokens", "in"),
-    "output": ("output_length", "output_tokens", "generatedtokens", "completion_tokens", "out"),
-    "service": ("service_s", "api_time", "duration_s", "e2e_s", "latency_s"),
-    "session": ("session", "session_id", "conversation_id", "chat_id", "parent_session"),
+    "time": (
+        "timestamp",
+        "time",
+        "t",
+        "arrival_time",
+        *(f"{name}_{unit}" for name in ("t", "time", "arrival", "timestamp") for unit in UNITS),
+    ),
+    "input": ("input_length", "input_tokens", "contexttokens", "prompt_tokens", "request tokens", "in"),
+    "output": ("output_length", "output_tokens", "generatedtokens", "completion_tokens", "response tokens", "out"),
+    "service": ("service_s", "api_time", "duration_s", "e2e_s", "latency_s", "elapsed time"),
+    "session": ("session", "session_id", "session id", "conversation_id", "chat_id", "parent_session"),
+    "id": ("chat_id", "request_id", "id"),
+    "parent": ("parent_chat_id", "parent_request_id", "parent_id"),
     "blocks": ("hash_ids", "block_hashes", "blocks"),
     "reused": ("reused_tokens", "prefix_tokens_seen_before", "cached_tokens"),
     "shared": ("shared_prefix_tokens", "shared_system_prefix_tokens"),
@@ -46,12 +55,14 @@ class Options:
         block_tokens: tokens per block; None: the power of two that fits the first prompts.
         service_ttft_s: assumed time to first token where the trace does not say when requests complete.
         service_tps: assumed output speed in tokens/s for the same; None leaves the clock at the start of requests.
+        time_unit: unit of the times, one of :data:`procure.demand.trace.clock.UNITS`; None: what each file proves.
     """
 
     session_clock: bool | None = None
     block_tokens: int | None = None
     service_ttft_s: float = 1.0
     service_tps: float | None = None
+    time_unit: str | None = None
 
 
 @dataclass
@@ -68,21 +79,52 @@ class BadLines:
             self.kept.append((file, line, what))
 
 
+@dataclass
+class Source:
+    """A file as it is read: its name, the unit that the user states, the lines that are wrong, and what was found out.
+
+    ``parents``: root of each request that another may name as its parent; one for all files of a trace.
+    """
+
+    name: str
+    bad: BadLines
+    time_unit: str | None = None
+    parents: dict[Any, Any] = field(default_factory=dict)
+    said: list[str] = field(default_factory=list)
+
+    def say(self, sentence: str) -> None:
+        """Keep a sentence, once."""
+        if sentence and sentence not in self.said:
+            self.said.append(sentence)
+
+
 Progress = Callable[[int, int], None]
 """Called now and then with compressed bytes read so far and in all."""
 
 
-def batches(paths: list[Path], bad: BadLines, progress: Progress | None = None) -> Iterator[Batch]:
+def batches(
+    paths: list[Path],
+    bad: BadLines,
+    progress: Progress | None = None,
+    time_unit: str | None = None,
+    said: list[str] | None = None,
+) -> Iterator[Batch]:
     """Requests of the files, one file after the other.
 
     Args:
-        paths: Mooncake JSONL, Azure CSV, one-session JSON, generic CSV or JSONL; plain or gz.
+        paths: Mooncake or Qwen-Bailian JSONL, Azure or BurstGPT CSV, one-session JSON, benchmark results of vLLM and
+            SGLang, generic CSV or JSONL; plain or gz.
         bad: gets the lines that could not be read.
         progress: called at every batch.
+        time_unit: unit of the times; None: what each file proves.
+        said: gets what was found out about the files, in sentences.
 
     Raises:
-        InputError: a file that does not exist, is empty, or lacks a column that is needed.
+        InputError: a file that does not exist, is empty, lacks a column that is needed, or does not prove the unit of
+            its times.
     """
+    parents: dict[Any, Any] = {}
+    said = [] if said is None else said
     faults = [Fault(str(p), 0, "", "", "No such file.") for p in paths if not p.is_file()]
     if faults:
         raise InputError(faults)
@@ -94,7 +136,7 @@ def batches(paths: list[Path], bad: BadLines, progress: Progress | None = None) 
         with guard_reader(str(path), words), path.open("rb") as raw:
             stream = gzip.GzipFile(fileobj=raw) if path.suffix == ".gz" else raw
             text = io.TextIOWrapper(cast(IO[bytes], stream), encoding="utf-8-sig", errors="replace", newline="")
-            for row in _rows(str(path), text, bad):
+            for row in _rows(Source(str(path), bad, time_unit, parents, said), text):
                 if collector.add(row):
                     yield collector.flush()
                     if progress:
@@ -107,26 +149,31 @@ def batches(paths: list[Path], bad: BadLines, progress: Progress | None = None) 
         yield last
 
 
-def _rows(name: str, text: IO[str], bad: BadLines) -> Iterator[Row]:
+def _rows(source: Source, text: IO[str]) -> Iterator[Row]:
+    name = source.name
     first = text.readline()
     while first and not first.strip():
         first = text.readline()
     if not first:
         raise InputError([Fault(name, 0, "", "", "The file is empty; one request per line is expected.")])
     lines = itertools.chain([first], text)
-    if first.lstrip().startswith("{"):
-        try:
-            whole = json.loads(first)
-        except (ValueError, RecursionError):
-            whole = None
-        if whole is None and first.strip() == "{":
-            yield from _sessions(name, iter([(1, "".join(lines))]), bad)
-        elif isinstance(whole, dict) and isinstance(whole.get("requests"), list):
-            yield from _sessions(name, enumerate(lines, 1), bad)
-        else:
-            yield from _jsonl(name, lines, bad)
+    if not first.lstrip().startswith("{"):
+        yield from _csv(source, lines)
+        return
+    try:
+        whole = json.loads(first)
+    except (ValueError, RecursionError):
+        whole = None
+    if whole is None and first.strip() == "{":
+        content = "".join(lines)
+        read = _benchmarks if '"input_lens"' in content or '"request_throughput"' in content else _sessions
+        yield from read(source, iter([(1, content)]))
+    elif is_benchmark(whole):
+        yield from _benchmarks(source, enumerate(lines, 1))
+    elif isinstance(whole, dict) and isinstance(whole.get("requests"), list):
+        yield from _sessions(source, enumerate(lines, 1))
     else:
-        yield from _csv(name, lines, bad)
+        yield from _jsonl(source, lines)
 
 
 def _finder(name: str, keys: Iterable[str]) -> dict[str, str]:
@@ -145,27 +192,24 @@ def _finder(name: str, keys: Iterable[str]) -> dict[str, str]:
     return found
 
 
-def _maker(found: dict[str, str], milliseconds: bool) -> Callable[[dict[str, Any]], Row]:
+def _maker(source: Source, found: dict[str, str], clock: Clock) -> Callable[[dict[str, Any]], Row]:
     """A function from a record to a row; it raises ValueError, KeyError or TypeError where the record is bad."""
     time, inputs, outputs = found["time"], found["input"], found["output"]
-    service, session, blocks, reused, shared = (
-        found.get(k) for k in ("service", "session", "blocks", "reused", "shared")
-    )
-    unit = 1e-3 if milliseconds or time.lower().endswith("_ms") else 0.0
+    service, blocks, reused, shared = (found.get(k) for k in ("service", "blocks", "reused", "shared"))
+    session = _session_of(source, found)
+    fails_empty = clock.form is BURSTGPT  # its README: requests that failed have no response tokens
 
     def make(record: dict[str, Any]) -> Row:
-        nonlocal unit
-        if not unit:
-            unit = _unit(record[time])
-        row = Row(_time(record[time], unit), _tokens(record, inputs), _tokens(record, outputs))
+        row = Row(clock.seconds(record[time]), _tokens(record, inputs), _tokens(record, outputs))
         if not math.isfinite(row.time_s):
             raise ValueError(f"{time}: read {record[time]!r}; a number or an ISO date and time is expected")
+        if fails_empty and not row.output_tokens:
+            raise ValueError("the request failed: it has no response tokens")
         if service and record.get(service) not in (None, ""):
             row.service_s = _number(record, service)
             if row.service_s < 0:
                 raise ValueError(f"{service}: read {record[service]!r}; 0 s or more is expected")
-        if session and record.get(session) not in (None, ""):
-            row.session = _name(record, session)
+        row.session = session(record)
         if blocks and record.get(blocks):
             row.blocks = _blocks(record[blocks])
         if reused and record.get(reused) not in (None, ""):
@@ -175,6 +219,32 @@ def _maker(found: dict[str, str], milliseconds: bool) -> Callable[[dict[str, Any
         return row
 
     return make
+
+
+def _session_of(source: Source, found: dict[str, str]) -> Callable[[dict[str, Any]], Any]:
+    """The session of a record: as it names it, or the first request of the chain that its parents lead to.
+
+    A parent before the start of the trace stands for the session itself.
+    """
+    named, own, parent = (found.get(k) for k in ("session", "id", "parent"))
+    if not own or not parent:
+
+        def by_name(record: dict[str, Any]) -> Any:
+            return None if not named or record.get(named) in (None, "") else _name(record, named)
+
+        return by_name
+    source.say(f"Sessions are chains of requests: {own}, {parent}.")
+
+    def by_chain(record: dict[str, Any]) -> Any:
+        if record.get(own) in (None, ""):
+            return None
+        me, roots = _name(record, own), source.parents
+        before = None if record.get(parent) in (None, "", -1, "-1") else _name(record, parent)
+        root = me if before is None else roots.get(before, before)
+        roots[me] = root
+        return root
+
+    return by_chain
 
 
 def _tokens(record: dict[str, Any], name: str) -> int:
@@ -213,29 +283,6 @@ def _number(record: dict[str, Any], name: str) -> float:
     return number
 
 
-def _unit(value: Any) -> float:
-    """Seconds per unit of a time stamp: an epoch time of that size is in milli-, micro- or nanoseconds."""
-    try:
-        size = abs(float(value))
-    except (TypeError, ValueError):
-        size = math.inf
-    if not math.isfinite(size):
-        return 0.0  # left open: the next row that states a number settles it
-    return next((unit for least, unit in ((1e17, 1e-9), (1e14, 1e-6), (1e11, 1e-3)) if size > least), 1.0)
-
-
-def _time(value: Any, unit: float) -> float:
-    """Seconds; of an ISO date and time those since 1970, in UTC where it states no offset. NaN for anything else."""
-    try:
-        return float(value) * unit
-    except (TypeError, ValueError):
-        try:
-            moment = datetime.fromisoformat(str(value).strip())
-        except ValueError:
-            return math.nan
-        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
-
-
 def _blocks(value: Any) -> list[Any]:
     if isinstance(value, list):
         if not set(map(type, value)) <= {int, str}:
@@ -248,7 +295,7 @@ def _blocks(value: Any) -> list[Any]:
     return [int(p) for p in parts] if all(p.isdigit() for p in parts) else list(parts)
 
 
-def _jsonl(name: str, lines: Iterator[str], bad: BadLines) -> Iterator[Row]:
+def _jsonl(source: Source, lines: Iterator[str]) -> Iterator[Row]:
     make: Callable[[dict[str, Any]], Row] | None = None
     for number, line in enumerate(lines, 1):
         if not line.strip():
@@ -258,19 +305,21 @@ def _jsonl(name: str, lines: Iterator[str], bad: BadLines) -> Iterator[Row]:
             if not isinstance(record, dict):
                 raise ValueError("a JSON object is expected")
             if make is None:
-                found = _finder(name, record)
-                # Mooncake traces state milliseconds under this name.
-                make = _maker(found, found["time"] == "timestamp" and found.get("blocks") == "hash_ids")
+                found = _finder(source.name, record)
+                clock = Clock(source.name, found["time"], form_of(record), source.time_unit, source.say)
+                make = _maker(source, found, clock)
             row = make(record)
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-            bad.add(name, number, _words(error))
+            source.bad.add(source.name, number, _words(error))
             continue
         yield row
 
 
-def _csv(name: str, lines: Iterator[str], bad: BadLines) -> Iterator[Row]:
+def _csv(source: Source, lines: Iterator[str]) -> Iterator[Row]:
     reader = csv.DictReader(lines)
-    make = _maker(_finder(name, reader.fieldnames or []), False)
+    found = _finder(source.name, reader.fieldnames or [])
+    clock = Clock(source.name, found["time"], form_of(reader.fieldnames or []), source.time_unit, source.say)
+    make = _maker(source, found, clock)
     while True:
         try:
             record = next(reader)
@@ -278,14 +327,35 @@ def _csv(name: str, lines: Iterator[str], bad: BadLines) -> Iterator[Row]:
                 raise ValueError("more values than the heading has columns")
             row = make(record)
         except StopIteration:
-            return
+            break
         except (ValueError, KeyError, TypeError, csv.Error) as error:
-            bad.add(name, reader.line_num, _words(error))
+            source.bad.add(source.name, reader.line_num, _words(error))
             continue
         yield row
 
 
-def _sessions(name: str, texts: Iterator[tuple[int, str]], bad: BadLines) -> Iterator[Row]:
+def _benchmarks(source: Source, texts: Iterator[tuple[int, str]]) -> Iterator[Row]:
+    """Runs of a benchmark, see :mod:`procure.demand.trace.benchmark`; one file may hold several."""
+    for number, text in texts:
+        if not text.strip():
+            continue
+        try:
+            record = json.loads(text)
+        except (ValueError, RecursionError) as error:
+            source.bad.add(source.name, number, _words(error))
+            continue
+        if not is_benchmark(record):
+            source.bad.add(source.name, number, "not the result of a benchmark run")
+            continue
+        for place, row in enumerate(requests(source.name, record, MOST_TOKENS), 1):
+            if isinstance(row, str):
+                source.bad.add(f"{source.name}, run {number}", place, row)
+            else:
+                yield row
+    source.say("Requests of a benchmark: their lengths are those that were asked for, not those of users.")
+
+
+def _sessions(source: Source, texts: Iterator[tuple[int, str]]) -> Iterator[Row]:
     for number, text in texts:
         if not text.strip():
             continue
@@ -293,32 +363,37 @@ def _sessions(name: str, texts: Iterator[tuple[int, str]], bad: BadLines) -> Ite
             record = json.loads(text)
             if not isinstance(record.get("requests"), list):
                 raise ValueError("no list of requests")
-            rows = _session(name, record, bad)
+            rows = _session(source, record)
         except (ValueError, TypeError, AttributeError, RecursionError) as error:
-            bad.add(name, number, _words(error))
+            source.bad.add(source.name, number, _words(error))
             continue
         yield from rows
 
 
-def _session(name: str, record: dict[str, Any], bad: BadLines) -> list[Row]:
+def _session(source: Source, record: dict[str, Any]) -> list[Row]:
     """One session with its requests inside, as the WEKA traces have it; those of subagents in order of time.
 
     Raises:
         ValueError, TypeError: the session itself is wrong; wrong requests of it are counted.
     """
-    session = record.get("id", name)
+    session = record.get("id", source.name)
     local = record.get("hash_id_scope", "local") == "local"
     shared = sum(_tokens(record, key) for key in ("tool_tokens", "system_tokens") if key in record) or float("nan")
     if not isinstance(session, str | int):
         raise ValueError(f"id: read {session!r}; a text or a whole number is expected")
     rows: list[Row] = []
-    requests = sorted(_flat(record["requests"]), key=_start_of)
-    for number, request in enumerate(requests, 1):
+    for number, request in enumerate(sorted(_flat(record["requests"]), key=_start_of), 1):
+        place = f"{source.name}, session {session}"
         try:
-            make = _maker(_finder(name, request), False)
-            row = make(request)
-        except (ValueError, KeyError, TypeError, InputError) as error:
-            bad.add(f"{name}, session {session}", number, _words(error))
+            found = _finder(source.name, request)
+        except InputError as error:
+            source.bad.add(place, number, _words(error))
+            continue
+        stated = source.time_unit or ("s" if found["time"] == "t" else None)  # seconds, as WEKA documents its traces
+        try:
+            row = _maker(source, {**found, "parent": ""}, Clock(source.name, found["time"], stated=stated))(request)
+        except (ValueError, KeyError, TypeError) as error:
+            source.bad.add(place, number, _words(error))
             continue
         row.session, row.blocks_of_session, row.shared_tokens = session, local, shared
         rows.append(row)

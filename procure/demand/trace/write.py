@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,40 +18,85 @@ if TYPE_CHECKING:
     from procure.demand.trace.analyse import Trace
 
 HOUR_S = 3600
+EARLIEST_DATE_S = 1e9
+"""Times from here on are dates: seconds since 1970."""
 
 
-def write(trace: Trace, folder: Path, *, workload: str, scenario: str, tell: Tell = silent) -> list[Path]:
+@dataclass(frozen=True)
+class Forecast:
+    """What a trace says of a quarter: its rate at the peak, and in words where quarter and rate come from."""
+
+    quarter: str
+    peak_requests_per_s: float
+    sentence: str
+
+
+def forecast(trace: Trace, quarter: str = "") -> Forecast | None:
+    """The rate of a trace's busiest hour as the forecast of a quarter; None where it has no arrivals.
+
+    Args:
+        trace: as measured.
+        quarter: the quarter that is meant; "" for that in which a dated trace ends, else today's.
+    """
+    if not trace.has_arrivals or not trace.requests_per_s > 0:
+        return None
+    busiest = trace.arrivals.busiest(HOUR_S)
+    rate = trace.requests_per_s if busiest is None else busiest
+    what = "the mean rate, of a trace shorter than two hours" if busiest is None else "the busiest hour"
+    moment, why = datetime.now(UTC), "today's quarter; the trace has no dates"
+    if trace.arrivals.start_s >= EARLIEST_DATE_S:
+        moment, why = datetime.fromtimestamp(trace.arrivals.end_s, UTC), "the quarter in which the trace ends"
+    if quarter:
+        why = "as stated"
+    named = quarter or f"{moment.year}Q{(moment.month + 2) // 3}"
+    return Forecast(named, rate, f"forecast.csv: {rate:,.4g} requests/s, {what}; {named} is {why}.")
+
+
+def forecast_row(trace: Trace, workload: str, quarter: str) -> pd.DataFrame:
+    """The trace as a row of a case's ``forecast`` table; no rows without arrivals."""
+    found = forecast(trace, quarter)
+    rows = [] if found is None else [(found.quarter, workload, found.peak_requests_per_s)]
+    return pd.DataFrame(rows, columns=["quarter", "workload", "peak_requests_per_s"])
+
+
+def write(
+    trace: Trace, folder: Path, *, workload: str, scenario: str, quarter: str = "", tell: Tell = silent
+) -> list[Path]:
     """Write the tables and the picture of a trace, all or nothing.
+
+    What a case takes stands in ``folder`` under the names of a case's tables; what is for readers, in ``measured/``.
 
     Args:
         trace: as measured.
         folder: new, empty, or with the files of an earlier trace, which are replaced (see :mod:`procure.files`).
-        workload: name of the workload in ``workloads.csv``, and of its curve in ``reuse_curve.csv``.
+        workload: name of the workload, and of its curve in ``reuse.csv``.
         scenario: scenario that fills what the trace does not say.
+        quarter: see :func:`forecast`.
         tell: called with a sentence for each file that was kept aside.
 
     Returns:
-        the files: trace.png, and what the trace tells of workloads.csv, lengths.csv and reuse_curve.csv (rows for the
-        tables workloads, lengths and reuse of a case), histogram.csv, quantiles.csv, arrivals.csv, hours.csv, reuse.csv
-        and bad_lines.csv.
+        the files: what the trace tells of workloads.csv, forecast.csv, lengths.csv and reuse.csv; and in ``measured``
+        trace.png, histogram.csv, quantiles.csv, arrivals.csv, hours.csv, reuse_by_age.csv and bad_lines.csv.
     """
     tables = {
         "workloads": workload_row(trace, workload, scenario),
+        "forecast": forecast_row(trace, workload, quarter),
         "lengths": length_bins(trace, workload),
-        "histogram": histograms(trace),
-        "quantiles": quantiles(trace),
-        "arrivals": trace.arrivals.peaks() if not trace.session_clock else pd.DataFrame(),
-        "hours": trace.arrivals.hours() if not trace.session_clock else pd.DataFrame(),
-        "reuse": trace.reuse_table(),
-        "reuse_curve": reuse_curve(trace, workload),
-        "bad_lines": guarded(pd.DataFrame(trace.bad.kept, columns=["file", "line", "what"])),
+        "reuse": reuse_curve(trace, workload),
+        "measured/histogram": histograms(trace),
+        "measured/quantiles": quantiles(trace),
+        "measured/arrivals": trace.arrivals.peaks() if trace.has_arrivals else pd.DataFrame(),
+        "measured/hours": trace.arrivals.hours() if trace.has_arrivals else pd.DataFrame(),
+        "measured/reuse_by_age": trace.reuse_table(),
+        "measured/bad_lines": guarded(pd.DataFrame(trace.bad.kept, columns=["file", "line", "what"])),
     }
 
     def make(fresh: Path) -> None:
+        (fresh / "measured").mkdir()
         for name, table in tables.items():
             if len(table):
                 table.to_csv(fresh / f"{name}.csv", index=False, float_format="%.6g")
-        plot(trace, fresh / "trace.png", workload)
+        plot(trace, fresh / "measured" / "trace.png", workload)
 
     return write_files(folder, make, tell=tell)
 
@@ -93,7 +140,7 @@ def quantiles(trace: Trace) -> pd.DataFrame:
 
 def mean_to_peak(trace: Trace) -> float | None:
     """Mean rate over that of the peak hour, None where the trace is shorter than a day."""
-    if trace.session_clock or trace.arrivals.span_s < 86_000:
+    if not trace.has_arrivals or trace.arrivals.span_s < 86_000:
         return None
     peaks = trace.arrivals.peaks().set_index("bin_s")["peak_to_mean"]
     return float(1 / peaks[HOUR_S])
@@ -150,7 +197,7 @@ def plot(trace: Trace, path: Path, title: str) -> Path:
     lengths.set(xscale="log", xlabel="tokens", ylabel="share of requests", title="Lengths")
     lengths.legend()
 
-    peaks = trace.arrivals.peaks() if not trace.session_clock else pd.DataFrame()
+    peaks = trace.arrivals.peaks() if trace.has_arrivals else pd.DataFrame()
     if len(peaks):
         arrivals.plot(peaks["bin_s"], peaks["peak_to_mean"], marker="o")
         arrivals.set(xscale="log", xlabel="seconds per bin", ylabel="peak over mean", title="Arrivals")
