@@ -110,14 +110,15 @@ def _latent(config: Config) -> Latent:
 
 def build_block_sparse(config: Config) -> Attention:
     """MiniMax-M3: fields at the top level, or under their older names in ``sparse_attention_config``."""
-    nested = config.block("sparse_attention_config")
+    nested = config.group("sparse_attention_config")
     config.used.update(
         ("index_local_blocks", "index_n_heads", "index_head_dim", "index_block_size", "index_topk_blocks")
     )
-    source = config if nested is None else Config(nested, f"{config.file}: sparse_attention_config")
+    source = config if nested is None else nested
+    source.used.update(("sparse_attention_freq", "use_sparse_attention"))  # read with the kinds of layers
     heads = config.need("num_attention_heads")
     k_dim = _head_dim(config, heads)
-    layer = BlockSparse(
+    return BlockSparse(
         query_heads=heads,
         kv_heads=_kv_heads(config, heads),
         k_dim=k_dim,
@@ -127,20 +128,15 @@ def build_block_sparse(config: Config) -> Attention:
         blocks=source.need("index_topk_blocks", "sparse_topk_blocks"),
         block_tokens=source.need("index_block_size", "sparse_block_size"),
     )
-    if source is not config:
-        config.faults.extend(source.faults)
-    return layer
 
 
 def build_window(config: Config) -> Attention:
     """A layer that keeps a window; its heads may differ from those of full layers."""
-    other = config.block("attention_other_setting")
-    window = window_tokens(config)
+    window, other = window_tokens(config), config.group("attention_other_setting")
     if other is not None:  # Step-3.5: window layers have their own head counts
-        inner = Config(other, f"{config.file}: attention_other_setting")
-        heads, groups = inner.need("num_attention_heads"), inner.need("num_attention_groups")
-        dim = inner.need("head_dim")
-        config.faults.extend(inner.faults)
+        other.used.add("attention_type")
+        heads, groups = other.need("num_attention_heads"), other.need("num_attention_groups")
+        dim = other.optional("head_dim") or config.need("head_dim")
         return GroupedQuery(heads, groups, dim, dim, window=window)
     heads = config.optional("swa_num_attention_heads", "num_sliding_attention_heads") or config.need(
         "num_attention_heads"
@@ -183,12 +179,10 @@ def build_linear(config: Config) -> Attention:
         config.used.update(("short_conv_kernel_size", "linear_attn_config", "linear_lower_bound"))
         heads, dim = config.need("linear_num_heads"), config.need("linear_head_dim")
         return KimiDelta(heads, dim, config.need("linear_conv_kernel_dim"))
-    nested = config.block("linear_attn_config")
-    if nested is not None:
-        inner = Config(nested, f"{config.file}: linear_attn_config")
-        layer = KimiDelta(inner.need("num_heads"), inner.need("head_dim"), inner.need("short_conv_kernel_size"))
-        config.faults.extend(inner.faults)
-        return layer
+    inner = config.group("linear_attn_config")
+    if inner is not None:
+        inner.used.update(("full_attn_layers", "kda_layers"))  # read with the kinds of layers
+        return KimiDelta(inner.need("num_heads"), inner.need("head_dim"), inner.need("short_conv_kernel_size"))
     if config.has("linear_num_value_heads"):
         return GatedDelta(
             config.need("linear_num_key_heads"),

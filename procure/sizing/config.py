@@ -55,6 +55,7 @@ class Config:
         self.gaps: list[str] = []
         self.notes: list[str] = []
         self.assumed: dict[str, Any] = {}
+        self.groups: list[tuple[str, Config]] = []
         self.kind = self._kind()
         self.kinds = (self.kind, *(str(part.get("model_type", "")) for part in self.outer))
         self.defaults = class_defaults(self.kind)
@@ -71,6 +72,21 @@ class Config:
         classes = self.text.get("architectures")
         classes = classes if isinstance(classes, list | tuple) else ()
         return next((_BY_CLASS[name] for name in map(str, classes) if name in _BY_CLASS), "")
+
+    def group(self, name: str) -> Config | None:
+        """A group of fields to ask as one asks the config, or None where it is not given.
+
+        Its faults are remembered here, and :meth:`finish` looks at its fields too, under ``name.field``.
+        """
+        fields = self.block(name)
+        if fields is None:
+            return None
+        inner = next((group for known, group in self.groups if known == name and group.text is fields), None)
+        if inner is None:
+            inner = Config(fields, f"{self.file}: {name}")
+            inner.faults = self.faults
+            self.groups.append((name, inner))
+        return inner
 
     def overlaid(self, fields: Mapping[str, Any]) -> Config:
         """The same config with other fields for one layer.
@@ -185,7 +201,12 @@ class Config:
                 continue
             near = nearest(name, self.used)
             self.fault(name, value, _UNKNOWN, near if "mean" in near else _DECLARE)
-        for name in sorted(set(self.harmless) - set(self.text) - set(self._outer_fields())):
+        for group, inner in self.groups:
+            for name, value in inner.text.items():
+                if name not in inner.used and not self.harmless_field(f"{group}.{name}", value):
+                    self.fault(f"{group}.{name}", value, _UNKNOWN, _DECLARE)
+        inner_fields = {f"{group}.{name}" for group, inner in self.groups for name in inner.text}
+        for name in sorted(set(self.harmless) - set(self.text) - set(self._outer_fields()) - inner_fields):
             self.fault("harmless", name, "Fields of the config are allowed.", nearest(name, self.text))
         if self.faults:
             raise InputError(self.faults)

@@ -100,13 +100,20 @@ def _blocks(config: Config) -> list[str] | None:
 
 
 def _types(config: Config) -> list[str] | None:
+    """A name for every layer; Step-3.5 goes on with those of its draft layers."""
     names = config.items("layer_types")
-    return None if names is None else _named(config, "layer_types", names)
+    if names is None:
+        return None
+    count, drafts = config.optional("num_hidden_layers"), config.whole("num_nextn_predict_layers")
+    if count is not None and drafts and len(names) == count + drafts:
+        names = names[:count]
+    return _named(config, "layer_types", names)
 
 
 def _block_sparse(config: Config) -> list[str] | None:
-    marks = (config.block("sparse_attention_config") or {}).get("sparse_attention_freq")
-    if not isinstance(marks, list):
+    block = config.block("sparse_attention_config") or {}
+    marks = block.get("sparse_attention_freq")
+    if not isinstance(marks, list) or block.get("use_sparse_attention") is False:
         return None
     return _marks(config, "sparse_attention_config.sparse_attention_freq", marks, {0: "full", 1: "blocks"})
 

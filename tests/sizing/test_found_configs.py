@@ -126,6 +126,21 @@ def test_fields_of_draft_layers_are_told_and_do_not_stop_the_stack():
     assert any("mtp_cache_heads" in note for note in card.notes)
 
 
+def test_fields_of_groups_are_asked_too():
+    kinds = {"full_attn_layers": [2, 4], "kda_layers": [1, 3], "num_heads": 4, "head_dim": 16}
+    config = {**LLM, "num_hidden_layers": 4, "linear_attn_config": {**kinds, "short_conv_kernel_size": 4}}
+    assert read(config).description == "2 KDA + 2 GQA"
+    config["linear_attn_config"]["state_copies"] = 2
+    assert "linear_attn_config.state_copies" in faults(config)
+    assert read(config, harmless=["linear_attn_config.state_copies"]).description == "2 KDA + 2 GQA"
+
+
+def test_a_list_of_layers_may_go_on_with_the_draft_layers():
+    config = {**LLM, "sliding_window": 64, "layer_types": ["sliding_attention"] * 31 + ["full_attention"] * 4}
+    assert "num_hidden_layers" in faults(config)
+    assert read({**config, "num_nextn_predict_layers": 3}).description == "31 SWA 64 + 1 GQA"
+
+
 # --- layers that differ ----------------------------------------------------------------------------------------------
 
 
