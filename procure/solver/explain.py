@@ -27,10 +27,14 @@ RELIEF = 0.05
 """A limit is a cause if without it at least this share of what is missing would be served."""
 HELD = 1e-7
 """What the others may lose of their rate: the solver's tolerance."""
-SECONDS = 120.0
+EXACT = 1e-2
+"""How near to nothing or to its bound a relief counts as that: the solver's tolerance on small shares."""
+SECONDS = 300.0
 """Wall seconds that all questions together may take."""
 SECONDS_IN_WHOLE = 10.0
 """Wall seconds that one question in whole numbers may take."""
+SECONDS_ALONE = 10.0
+"""Wall seconds that one workload may take where all together left a doubt."""
 FREE_ORDER = 1e4
 """Units in an order that nothing bounds."""
 
@@ -99,7 +103,7 @@ def causes(
     """
     if not short:
         return []
-    questions = _Questions(program, compiled, values, options)
+    questions = _Questions(program, compiled, values, sorted(short), options)
     asked = _Case(program, instance, questions)
     return [Cause(t, w, asked.cause(t, w)) for t, w in sorted(short)]
 
@@ -170,11 +174,20 @@ class _Case:
 class _Questions:
     """Whether more of a workload can be served without some limits, the others being held at what the plan serves."""
 
-    def __init__(self, program: Program, compiled: Compiled, values: np.ndarray, options: Options) -> None:
+    def __init__(
+        self,
+        program: Program,
+        compiled: Compiled,
+        values: np.ndarray,
+        short: list[tuple[int, str]],
+        options: Options,
+    ) -> None:
         self.program, self.compiled, self.values, self.options = program, compiled, values, options
         self.end = time.perf_counter() + min(SECONDS, options.left())
-        self._solvers: dict[tuple[tuple[str, ...], bool], Any] = {}
-        self._known: dict[tuple[tuple[str, ...], tuple[int, str], bool], bool | None] = {}
+        planned = program.index.planned
+        self.short = {ahead: [key for key in short if (key[0] not in planned) == ahead] for ahead in (False, True)}
+        self._batches: dict[tuple[tuple[str, ...], bool], dict[tuple[int, str], bool | None]] = {}
+        self._whole: dict[tuple[tuple[str, ...], tuple[int, str]], bool | None] = {}
 
     @cached_property
     def present(self) -> tuple[str, ...]:
@@ -183,50 +196,71 @@ class _Questions:
 
     def relaxed(self, lift: Iterable[str], key: tuple[int, str]) -> bool | None:
         """Whether more is served without the limits if units could be bought in parts; None: no answer in time."""
-        return self._answer(tuple(name for name in lift if name in self.present), key, whole=False)
-
-    def whole(self, lift: tuple[str, ...], key: tuple[int, str]) -> bool | None:
-        """The same in whole units."""
-        return self._answer(lift, key, whole=True)
-
-    def _answer(self, limits: tuple[str, ...], key: tuple[int, str], whole: bool) -> bool | None:
-        known = (limits, key, whole)
-        if known not in self._known:
-            target = float(self.values[self._column(key)]) * (1.0 - RELIEF)
-            answer = self._run(limits, key, target, whole)
-            if answer.objective is not None and answer.objective <= target:
-                self._known[known] = True
-            elif answer.status == "infeasible" or (answer.bound is not None and answer.bound > target):
-                self._known[known] = False
-            else:
-                self._known[known] = None
-        return self._known[known]
-
-    def _run(self, limits: tuple[str, ...], key: tuple[int, str], target: float, whole: bool) -> Answer:
-        left = self.end - time.perf_counter()
-        if left <= 0:
-            return Answer("limit", None, None, None)
+        limits = tuple(name for name in lift if name in self.present)
         ahead = key[0] not in self.program.index.planned
-        if whole or (limits, ahead) not in self._solvers:
-            solver = self._load(limits, ahead, whole)
-            if not whole:
-                self._solvers[limits, ahead] = solver
-        else:
-            solver = self._solvers[limits, ahead]
-        count = len(self.compiled.columns)
+        if (limits, ahead) not in self._batches:
+            self._batches[limits, ahead] = self._batch(limits, ahead)
+        return self._batches[limits, ahead][key]
+
+    def whole(self, limits: tuple[str, ...], key: tuple[int, str]) -> bool | None:
+        """The same in whole units."""
+        if (limits, key) not in self._whole:
+            solver = self._load(limits, key[0] not in self.program.index.planned, self.compiled.integer)
+            count, target = len(self.compiled.columns), self._target(key)
+            set_option(solver, "objective_target", target)
+            solver.setSolution(count, np.arange(count, dtype=np.int32), self.values)
+            answer = self._least(solver, key, SECONDS_IN_WHOLE, is_mip=True)
+            self._whole[limits, key] = _verdict(answer, target)
+        return self._whole[limits, key]
+
+    def _batch(self, limits: tuple[str, ...], ahead: bool) -> dict[tuple[int, str], bool | None]:
+        """One linear program that puts the question of every workload and quarter at once.
+
+            max Σ_k y[k]    subject to the rows and short[k] ≤ plan's short[k] · (1 − y[k]), y[k] ≤ RELIEF / count
+
+        If k alone could be relieved by :data:`RELIEF`, mixing that service into any other raises Σ y while y[k] is
+        below its bound: at the optimum y[k] is at the bound. Zero says that it could not. Between the two it may
+        depend on the corner, so that all that got anything are then asked one by one.
+        """
+        keys = self.short[ahead]
+        solver = self._load(limits, ahead, None)
+        count, first, most = len(self.compiled.columns), len(self.compiled.keys), RELIEF / len(keys)
+        for i, key in enumerate(keys):
+            share, column = float(self.values[self._column(key)]), self._column(key)
+            solver.addRow(-INFINITY, share + HELD, 1, np.array([column], dtype=np.int32), np.ones(1))
+            solver.addCol(-1.0, 0.0, most, 1, np.array([first + i], dtype=np.int32), np.array([share]))
+        answer = run(solver, self.end - time.perf_counter())
+        if answer.status != "optimal" or answer.values is None:
+            return dict.fromkeys(keys)
+        reached = answer.values[count:] / most
+        if ((reached > EXACT) & (reached < 1.0 - EXACT)).any():
+            return {
+                key: self._one_by_one(solver, key) if part > EXACT else False
+                for key, part in zip(keys, reached, strict=True)
+            }
+        return {key: bool(part > 0.5) for key, part in zip(keys, reached, strict=True)}
+
+    def _one_by_one(self, solver: Any, key: tuple[int, str]) -> bool:
+        """The question of one workload; without time for it all together are believed, who say that something helps."""
+        verdict = _verdict(self._least(solver, key, SECONDS_ALONE, is_mip=False), self._target(key))
+        return True if verdict is None else verdict
+
+    def _target(self, key: tuple[int, str]) -> float:
+        """The share short at which a workload counts as relieved."""
+        return float(self.values[self._column(key)]) * (1.0 - RELIEF)
+
+    def _least(self, solver: Any, key: tuple[int, str], seconds: float, is_mip: bool) -> Answer:
+        """The least share short of one workload in a quarter."""
+        count = solver.getNumCol()
         cost = np.zeros(count)
         cost[self._column(key)] = 1.0
         solver.changeColsCost(count, np.arange(count, dtype=np.int32), cost)
-        if whole:
-            set_option(solver, "objective_target", target)
-            solver.setSolution(count, np.arange(count, dtype=np.int32), self.values)
-            left = min(left, SECONDS_IN_WHOLE)
-        return run(solver, left, is_mip=whole)
+        return run(solver, min(seconds, self.end - time.perf_counter()), is_mip=is_mip)
 
-    def _load(self, limits: tuple[str, ...], ahead: bool, whole: bool) -> Any:
+    def _load(self, limits: tuple[str, ...], ahead: bool, integer: np.ndarray | None) -> Any:
         """A solver with the program without some limits; work of the look-ahead is held only against its own kind."""
         upper = np.where(self._rows(limits), INFINITY, self.compiled.row_upper)
-        most = self.compiled.col_upper.astype(float)
+        most = np.where(self.compiled.tolerated, self.values, self.compiled.col_upper).astype(float)
         for key in self.program.index.loads:
             if self._column(key) >= 0 and (ahead or key[0] in self.program.index.planned):
                 most[self._column(key)] = min(most[self._column(key)], self.values[self._column(key)] + HELD)
@@ -237,7 +271,7 @@ class _Questions:
             np.zeros(len(self.compiled.columns)),
             (self.compiled.row_lower, upper),
             (self.compiled.col_lower, most),
-            self.compiled.integer if whole else None,
+            integer,
         )
         return solver
 
@@ -268,3 +302,12 @@ class _Questions:
 
     def _column(self, key: tuple[int, str]) -> int:
         return self.compiled.column(self.program.model.short[key])
+
+
+def _verdict(answer: Answer, target: float) -> bool | None:
+    """Whether the least share short is known to reach a target; None if neither that nor the opposite is."""
+    if answer.objective is not None and answer.objective <= target:
+        return True
+    if answer.status == "infeasible" or (answer.bound is not None and answer.bound > target):
+        return False
+    return None

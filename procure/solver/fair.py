@@ -54,7 +54,7 @@ class _Quarter:
         self.options = options
         self.count = len(columns)
         self.cost = compiled.cost[columns]
-        self.upper = compiled.col_upper[columns].astype(float)
+        self.upper = np.where(compiled.tolerated, values, compiled.col_upper)[columns].astype(float)
         own = compiled.matrix[rows][:, columns]
         present = own @ values[columns]
         taken = compiled.matrix[rows] @ values - present

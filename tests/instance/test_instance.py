@@ -271,7 +271,7 @@ def test_reading_cmx_pairing_with_lpx_and_standing_in_a_pod_are_three_things(cha
 
 
 def test_a_second_sku_of_a_kind_adds_a_store_or_a_deployment_and_takes_none():
-    """Kits, enclosures, frames and LPX of two SKUs each: what is only described changes nothing, what is sold serves."""
+    """Kits, enclosures, frames, LPX of two SKUs each: what is only described changes nothing, what is sold serves."""
     vr, kit = "vr-nvl72", "ssd-kit-vr-nvl72"
     packaged = (vr, kit, "lpx", "cmx-rack", "cmx-enclosure")
     alike = {"kit-b": kit, "lpx-b": "lpx", "frame-b": "cmx-rack", "tray-b": "cmx-enclosure"}

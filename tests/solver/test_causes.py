@@ -105,3 +105,21 @@ def test_work_after_the_planned_quarters_is_not_worth_its_price_only_where_it_co
     )
     sla = procure.solve(case, threads=1).tables["sla"]
     assert sla[sla["quarter"] == "2027Q4"]["cause"].tolist() == [told]
+
+
+@pytest.mark.slow
+def test_asking_of_all_workloads_at_once_says_what_asking_one_by_one_says(monkeypatch):
+    """One is short in all quarters, one in the last only, one never; look-ahead beside planned."""
+    peaks = {"agent": [20, 25, 30, 35], "chat": [60, 60, 90, 120], "rag": [5, 5, 5, 5]}
+    workloads = {"agent": {"scenario": "coding-agentic", "context_cap_tokens": 131_072}, "rag": {"priority": 50.0}}
+    case = grown(
+        peaks=peaks,
+        workloads=workloads,
+        sites=({"positions": 3.5},),
+        tables={"fleet": OLD, "budget": budget(7e6, 9e6, 9e6, 9e6)},
+    )
+    together = procure.solve(case, threads=1).tables["sla"]
+    monkeypatch.setattr("procure.solver.explain.EXACT", -1.0)
+    alone = procure.solve(case, threads=1).tables["sla"]
+    assert set(together["cause"]) - {""}
+    assert together["cause"].tolist() == alone["cause"].tolist()
