@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import signal
+import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -15,10 +17,12 @@ if TYPE_CHECKING:
     from procure.study.sweep import Step
 
 PANEL = "Plan"
-INFEASIBLE, NO_PLAN = 3, 4
+INFEASIBLE, NO_PLAN, LIMIT = 3, 4, 5
 
 Gap = Annotated[float, typer.Option(help="Relative gap to the proven bound at which to stop.", min=0.0, max=1.0)]
-TimeLimit = Annotated[float, typer.Option(help="Seconds for the search; the best plan so far is kept.", min=0.0)]
+TimeLimit = Annotated[
+    float, typer.Option(help="Seconds for sizing, search and causes; the best plan so far is kept.", min=0.0)
+]
 Threads = Annotated[int, typer.Option(help="Threads of HiGHS; 0 leaves it to HiGHS.", min=0)]
 Seed = Annotated[int, typer.Option(help="Random seed of HiGHS.", min=0, max=2_147_483_647)]
 Json = Annotated[bool, typer.Option("--json", help="Only JSON on stdout.")]
@@ -46,6 +50,8 @@ def solve(
 ) -> None:
     """Choose what to buy and write plan, tables, workbook and page.
 
+    Ctrl-C (or SIGTERM) ends the search and keeps the best plan so far, verified; a second one stops at once.
+
     Exit codes: 0 done and every SLA met, 2 wrong input, 3 infeasible, 4 limit without a plan, 5 limit with a plan,
     6 short of demand, 7 the plan fails its verification.
     """
@@ -63,7 +69,7 @@ def solve(
     Plan.check_target(target)
     load_s = time.perf_counter() - started
     try:
-        with _Watch() as watch:
+        with Stopping() as stopping, _Watch() as watch:
             plan = solver.solve(
                 read,
                 gap=gap,
@@ -72,6 +78,7 @@ def solve(
                 seed=seed,
                 method=method,
                 progress=watch.tell,
+                stop=stopping.asked,
                 mps=write_mps,
             )
     except solver.Infeasible as error:
@@ -102,6 +109,8 @@ def sweep(
 ) -> None:
     """Solve the case for every value and show how the orders change.
 
+    Ctrl-C (or SIGTERM) ends with the point at hand and keeps what is done (exit code 5).
+
     A name is a setting (isl_growth_per_year), table.column, table.key.column, or hardware.sku.attribute.
     """
     from procure.case import Case
@@ -111,21 +120,24 @@ def sweep(
     varied = parse_vary(vary)
     read = Case.read(case)
     tell(read.doubts)
-    frame = run(
-        read,
-        varied,
-        out=out,
-        progress=_tell_step,
-        gap=gap,
-        time_limit_s=time_limit,
-        threads=threads,
-        seed=seed,
-    )
+    with Stopping() as stopping:
+        frame = run(
+            read,
+            varied,
+            out=out,
+            progress=_tell_step,
+            stop=stopping.asked,
+            gap=gap,
+            time_limit_s=time_limit,
+            threads=threads,
+            seed=seed,
+        )
     if as_json:
         typer.echo(frame.to_json(orient="records"))
     else:
         _show_sweep(frame, list(varied), out)
-    raise typer.Exit(NO_PLAN if (frame["status"] == "failed").all() else 0)
+    failed = bool((frame["status"] == "failed").all())
+    raise typer.Exit(NO_PLAN if failed else LIMIT if stopping.asked() else 0)
 
 
 def _check_mps(path: Path | None) -> None:
@@ -181,8 +193,37 @@ def _say(plan: Plan, target: Path) -> None:
     typer.echo(f"Written to {target}: plan.xlsx, plan.html, plan.json, tables/")
 
 
+class Stopping:
+    """While it lasts, the first Ctrl-C or SIGTERM is a wish that the search asks about; the second acts as ever."""
+
+    SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+    def __init__(self) -> None:
+        self._asked = False
+        self._before: dict[signal.Signals, Any] = {}
+
+    def asked(self) -> bool:
+        """Whether to stop."""
+        return self._asked
+
+    def __enter__(self) -> Stopping:
+        if threading.current_thread() is threading.main_thread():  # signals reach no other
+            self._before = {number: signal.signal(number, self._note) for number in self.SIGNALS}
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+
+    def _note(self, *_: Any) -> None:
+        self._asked = True
+        for number in self.SIGNALS:
+            signal.signal(number, signal.SIG_DFL)
+        typer.echo("Stopping: the best plan so far is kept. Once more to stop at once.", err=True)
+
+
 class _Watch:
-    """A line on stderr with incumbent, bound, gap and seconds; silent where stderr is no terminal but for new bests."""
+    """A line on stderr with phase, incumbent, bound, gap and seconds; one for each phase and best if no terminal."""
 
     def __init__(self) -> None:
         from rich.console import Console
@@ -190,7 +231,7 @@ class _Watch:
 
         self._console = Console(stderr=True)
         self._status = Status("sizing and building the program", console=self._console)
-        self._told: float | None = None
+        self._told: tuple[str, float | None] | None = None
 
     def __enter__(self) -> _Watch:
         if self._console.is_terminal:
@@ -202,15 +243,20 @@ class _Watch:
 
     def tell(self, progress: Any) -> None:
         """One report of the solver; shortfall is in basis points of demand, cost in M USD."""
+        if progress.incumbent is None and progress.bound is None:
+            self._say(progress, f"{progress.phase}, {progress.seconds:.0f} s")
+            return
         unit = "bp of demand" if progress.phase.startswith("shortfall") else "M USD"
         best = "no plan yet" if progress.incumbent is None else f"best {progress.incumbent:,.2f}"
         bound = "" if progress.bound is None else f", bound {progress.bound:,.2f}"
         gap = "" if progress.gap is None else f", gap {progress.gap:.2%}"
-        line = f"{progress.phase}: {best}{bound} {unit}{gap}, {progress.seconds:.0f} s"
+        self._say(progress, f"{progress.phase}: {best}{bound} {unit}{gap}, {progress.seconds:.0f} s")
+
+    def _say(self, progress: Any, line: str) -> None:
         if self._console.is_terminal:
             self._status.update(line)
-        elif progress.incumbent is not None and progress.incumbent != self._told:
-            self._told = progress.incumbent
+        elif (progress.phase, progress.incumbent) != self._told:
+            self._told = (progress.phase, progress.incumbent)
             self._console.print(line, highlight=False, soft_wrap=True)
 
 

@@ -10,7 +10,7 @@ incumbent and bound meet. The bound is the master's: every cut is valid, so it b
 from __future__ import annotations
 
 import time
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -18,7 +18,17 @@ import numpy as np
 from procure.program.demand import BASIS_POINTS
 from procure.solver.blocks import NEGLIGIBLE, Block, Cut, Outcome, find_blocks
 from procure.solver.compile import Compiled, limited, tolerates
-from procure.solver.highs import INFINITY, Options, OutOfTime, load, new_solver, relative_gap, run, set_option
+from procure.solver.highs import (
+    INFINITY,
+    SECONDS_BETWEEN_REPORTS,
+    Options,
+    OutOfTime,
+    load,
+    new_solver,
+    relative_gap,
+    run,
+    set_option,
+)
 from procure.solver.master import Master, Proposal
 
 ROUGH_GAP = 0.03
@@ -29,8 +39,6 @@ PATIENCE = 6
 """Masters of the relaxation that may pass without the bound moving much."""
 CLEARLY = 1e-6
 """Units of the column that mends it most by which a cut is moved that keeps being broken by rounding."""
-SECONDS_BETWEEN_REPORTS = 1.0
-"""How often the progress of one search is told."""
 ROUGH_SECONDS = 10.0
 """Wall seconds that a master which need not be close may take."""
 
@@ -83,7 +91,9 @@ class Decomposition:
     def evaluate(self, x: np.ndarray, objective: str) -> list[Outcome]:
         """What every block says at a fleet."""
         act = (lambda b: b.serve(x)) if objective == "cost" else (lambda b: b.shortfall(x))
-        return list(self._workers.map(act, self.blocks))
+        asked = [self._workers.submit(act, block) for block in self.blocks]
+        wait(asked)  # all of them, also where one is out of time: the next stage must find their solvers at rest
+        return [answer.result() for answer in asked]
 
 
 def _effects(compiled: Compiled, rows: np.ndarray, columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -309,6 +319,7 @@ class _Run:
         around it are the ones that matter. Ends when the bound has come near the cost of the point inside, or has
         stalled: masters in integers find the missing cuts faster than the relaxation's tail.
         """
+        self.options.report("whole relaxation", None, None)
         inside = self._whole_relaxation()
         if inside is not None:
             for outcome in self.parent.evaluate(inside, self.objective):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -45,12 +46,16 @@ CLOSED = 1e-6
 """A gap that counts as none: bounds are only as exact as the linear programs behind them."""
 
 
+SECONDS_BETWEEN_REPORTS = 1.0
+"""How often the progress of one step is told."""
+
+
 @dataclass
 class Options:
     """How hard to try.
 
     ``gap`` is relative, and no less than :data:`CLOSED`; ``time_limit_s`` counts wall seconds over the whole solve;
-    ``threads`` 0 leaves it to HiGHS.
+    ``threads`` 0 leaves it to HiGHS; ``stop`` is asked often, and ends the search once it is true.
     """
 
     gap: float = 0.005
@@ -58,7 +63,9 @@ class Options:
     threads: int = 0
     seed: int = 0
     progress: Callable[[Progress], None] | None = None
+    stop: Callable[[], bool] | None = None
     started: float = field(default_factory=time.perf_counter)
+    _told: Progress | None = None
 
     def __post_init__(self) -> None:
         """Refuse what no search can follow.
@@ -78,13 +85,22 @@ class Options:
         self.gap = max(self.gap, CLOSED)
 
     def left(self) -> float:
-        """Seconds left."""
+        """Seconds left; none once it is asked to stop."""
+        if self.stop is not None and self.stop():
+            return 0.0
         return self.time_limit_s - (time.perf_counter() - self.started)
 
     def report(self, phase: str, incumbent: float | None, bound: float | None) -> None:
         """Tell whoever listens."""
         if self.progress is not None:
-            self.progress(Progress(phase, time.perf_counter() - self.started, incumbent, bound))
+            self._told = Progress(phase, time.perf_counter() - self.started, incumbent, bound)
+            self.progress(self._told)
+
+    def tick(self) -> None:
+        """Tell again what was told last, if that is a while ago: a long step has nothing new to say but its time."""
+        last = self._told
+        if last is not None and time.perf_counter() - self.started - last.seconds >= SECONDS_BETWEEN_REPORTS:
+            self.report(last.phase, last.incumbent, last.bound)
 
 
 def relative_gap(incumbent: float, bound: float) -> float:
@@ -131,14 +147,45 @@ def _greeted() -> bool:
     return True
 
 
+_threads_in_use: list[int] = []
+"""Threads that the scheduler of HiGHS was started with in this process."""
+
+
+def _schedule(threads: int) -> None:
+    """Start HiGHS's threads anew where their number changes: it refuses to run with another number otherwise."""
+    if _threads_in_use and _threads_in_use[-1] != threads:
+        highspy.Highs.resetGlobalScheduler(True)
+    _threads_in_use[:] = [threads]
+
+
 def new_solver(options: Options) -> Any:
     """A silent solver with the seed and threads of the options."""
     _greeted()
+    _schedule(int(options.threads))
     solver = highspy.Highs()
     set_option(solver, "output_flag", False)
     set_option(solver, "random_seed", int(options.seed))
     set_option(solver, "threads", int(options.threads))
+    _watch(solver, options)
     return solver
+
+
+def _watch(solver: Any, options: Options) -> None:
+    """End the runs of a solver as soon as there is no time left, and let them tell that time passes.
+
+    HiGHS keeps its own time limit; this is for a wish to stop. A run asks thousands of times, ten microseconds each.
+    """
+    if options.stop is None and options.progress is None:
+        return
+
+    def ask(event: Any) -> None:
+        # Said at every call: HiGHS keeps an interrupt from one run to the next.
+        event.data_in.user_interrupt = options.left() <= 0
+        if threading.current_thread() is threading.main_thread():
+            options.tick()
+
+    for callback in (solver.cbSimplexInterrupt, solver.cbIpmInterrupt, solver.cbMipInterrupt):
+        callback.subscribe(ask)
 
 
 def be_exact(solver: Any) -> None:

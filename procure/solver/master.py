@@ -172,7 +172,8 @@ class Master:
             if self.listener is not None and np.isfinite(enough):
                 self.listener(float(event.data_out.mip_dual_bound))
             # Said at every call: HiGHS keeps an interrupt from one run to the next.
-            event.data_in.user_interrupt = bool(event.data_out.mip_dual_bound >= enough)
+            over = event.data_out.mip_dual_bound >= enough or self.options.left() <= 0
+            event.data_in.user_interrupt = bool(over)
 
         self.solver.cbMipInterrupt.subscribe(stop)
         try:

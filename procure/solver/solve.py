@@ -58,6 +58,7 @@ def solve(
     seed: int = 0,
     method: Method = "decomposed",
     progress: Callable[[Progress], None] | None = None,
+    stop: Callable[[], bool] | None = None,
     mps: str | Path | None = None,
 ) -> Plan:
     """Choose what to buy: least shortfall first, then least net present cost.
@@ -65,11 +66,13 @@ def solve(
     Args:
         case: what the planner asks.
         gap: relative gap between cost and its proven bound at which to stop.
-        time_limit_s: wall seconds for the search; the best plan so far is kept and labelled.
+        time_limit_s: wall seconds from the call on, for sizing, search and causes of shortfall; the best plan so far is
+            kept, verified and labelled.
         threads: threads of HiGHS; 0 leaves it to HiGHS.
         seed: random seed of HiGHS.
         method: ``decomposed`` by quarter, or the ``whole`` program in one run.
-        progress: called with what is known while the search runs.
+        progress: called with what is known, from the first second on.
+        stop: asked often while the search runs; once it is true, the best plan so far is kept as at a time limit.
         mps: file to write the final stage's whole program to, in plain MPS with money in M USD.
 
     Returns:
@@ -78,23 +81,26 @@ def solve(
     Raises:
         InputError: the case cannot be turned into an instance.
         Infeasible: no plan fits the limits whatever is left unserved.
-        NoPlan: the time limit came before any plan.
+        NoPlan: the time limit, or the wish to stop, came before any plan.
     """
     clock = Clock()
+    options = Options(gap, time_limit_s, threads, seed, progress, stop)
+    options.report("sizing", None, None)
     instance = build(case)
     clock.lap("size")
+    options.report("building the program", None, None)
     program = build_program(instance)
     compiled = compile_program(program)
     clock.lap("build")
-    options = Options(gap, time_limit_s, threads, seed, progress)
     least_short, final = _stages(compiled, options, method, instance)
     if mps is not None:
         _write_mps(compiled, _held(least_short, compiled), Path(mps))
     clock.lap("solve")
     if final.values is None:
-        raise NoPlan("The time limit came before any plan was found; allow more time or a wider gap.")
+        raise _no_plan(options)
     values = even_out(program, compiled, final.values, options)
     value = Values(compiled, values)
+    options.report("tables and causes", final.objective, final.bound)
     tables = tables_of(program, instance, value)
     clock.lap("tables")
     tables["sla"] = _with_causes(tables["sla"], program, compiled, instance, values, options)
@@ -104,6 +110,7 @@ def solve(
     summary = _summary(case, instance, compiled, tables, final, least_short, options, method, mps is not None)
     plan = Plan({**summary, "evidence": evidence_shares(tables, case)}, tables)
     clock.lap("tables")
+    options.report("verification", final.objective, final.bound)
     checks = verify(plan, case, instance)
     clock.lap("verify")
     summary = {**plan.summary, "seconds": {"load": 0.0, **clock.seconds, "write": 0.0}}
@@ -133,11 +140,18 @@ def _stages(compiled: Compiled, options: Options, method: Method, instance: Inst
     if least.status == "infeasible":
         raise Infeasible(smallest_violation(compiled, options, instance))
     if least.objective is None:
-        raise NoPlan("The time limit came before any plan was found; allow more time.")
+        raise _no_plan(options)
     final = run("cost", _held(least, compiled))
     if final.values is None:
         final = Solution("limit", least.values, None, final.bound)
     return least, final
+
+
+def _no_plan(options: Options) -> NoPlan:
+    """What to say where the search ended before any plan."""
+    if options.stop is not None and options.stop():
+        return NoPlan("Stopped before any plan was found.")
+    return NoPlan("The time limit came before any plan was found; allow more time or a wider gap.")
 
 
 def _held(least: Solution, compiled: Compiled) -> float:

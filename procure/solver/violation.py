@@ -18,8 +18,6 @@ SMALL = 1e-6
 """Breaches of a row below this are the solver's tolerance."""
 CARRY_PRICE = 1e-4
 """Objective per unit of budget carried forward, against 1 per unit of breach: money is missing where it is due."""
-SECONDS = 30.0
-"""Wall seconds that the explanation may take where the time limit has run out."""
 
 
 class Words(NamedTuple):
@@ -146,7 +144,7 @@ def _least_breach(compiled: Compiled, options: Options, whole: bool) -> tuple[np
         ),
         np.append(compiled.integer, np.zeros(len(loose), dtype=bool)) if whole else None,
     )
-    answer = run(solver, max(options.left(), SECONDS), is_mip=whole)
+    answer = run(solver, options.left(), is_mip=whole)
     over = np.zeros(rows)
     if answer.values is None:
         return None, over

@@ -40,6 +40,7 @@ def sweep(
     *,
     out: str | Path | None = None,
     progress: Callable[[Step], None] | None = None,
+    stop: Callable[[], bool] | None = None,
     **options: Any,
 ) -> pd.DataFrame:
     """Solve a case for every combination of values.
@@ -50,6 +51,7 @@ def sweep(
         out: folder that is new or empty for ``sweep.csv`` (a row as soon as a point finishes), ``points/`` with each
             plan, and ``sweep.png``; nothing is stored without it.
         progress: called after each point, with the seconds left at the pace so far.
+        stop: asked often; once it is true, the point at hand ends as at a time limit, and no other is begun.
         options: as for :func:`procure.solve`.
 
     Returns:
@@ -71,7 +73,7 @@ def sweep(
     rows: list[dict[str, Any]] = []
     started = time.perf_counter()
     for number, point in enumerate(points, start=1):
-        row, plan = _solve_point(case, point, options)
+        row, plan = _solve_point(case, point, {**options, "stop": stop})
         row |= {f"ordered {sku}": _ordered(plan, sku) for sku in skus}
         rows.append(row)
         if folder is not None:
@@ -81,6 +83,8 @@ def sweep(
         if progress is not None:
             pace = (time.perf_counter() - started) / number
             progress(Step(number, len(points), point, row["status"], pace * (len(points) - number)))
+        if stop is not None and stop():
+            break
     frame = pd.DataFrame(rows, columns=columns)
     if folder is not None and len(vary) <= 2:
         from procure.report import plot_sweep

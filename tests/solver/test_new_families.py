@@ -34,11 +34,12 @@ def at_most_a_tenth_short_by_bound(m: Any, index: Any) -> None:
 
 
 def one_rack_spare(m: Any, index: Any) -> None:
-    """N+1: the work of a pool fits without one of its racks, and there always is one more."""
+    """N+1: a pool serves a quarter of the load with each of its racks but one, and there always is one."""
 
     def rule(m: Any, site: str, sku: str, t: int) -> Any:
-        points = [p.rate * p.rack_s * m.serve[p.point, s] for p, s in index.serve_by_pool.get((site, sku, t), [])]
-        return sum(points) <= 0.5 * (m.own[site, sku, t] - 1)
+        points = index.serve_by_pool.get((site, sku, t), [])
+        served = [p.rate / index.load_rate[t, p.workload] * m.serve[p.point, s] for p, s in points]
+        return sum(served) <= 0.25 * (m.own[site, sku, t] - 1)
 
     m.one_spare = pyo.Constraint(index.stock, rule=rule)
 
