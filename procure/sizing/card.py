@@ -54,7 +54,7 @@ class Card:
         feed_forward: dense and routed feed-forward weights.
         tied: the output projection is the embedding table.
         source: where the card comes from.
-        gaps: config fields that are missing and that parameter counts need.
+        gaps: config fields that parameter counts need and that are missing, or whose weights are not known.
         notes: what a reader should be told when the card is used.
         fields: hidden size, vocabulary, maximum context and native precision as far as known.
         file: where faults point to.
@@ -148,7 +148,14 @@ class Card:
         missing |= {field for field in ("hidden_size", "vocab_size") if self.known(field) is None}
         if missing:
             raise InputError(
-                Fault(self.file, 0, field, "", "Parameter counts need this field and it is missing.", _ADD)
+                Fault(
+                    self.file,
+                    0,
+                    field,
+                    "",
+                    "Parameter counts need this; it is missing, or what it means for weights is not known.",
+                    _ADD,
+                )
                 for field in missing
             )
         return count_parameters(self.hidden_size, self.vocab_size, self.tied, self.attention, self.feed_forward)

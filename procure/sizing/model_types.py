@@ -32,6 +32,7 @@ class ModelType:
         status: ``read``; ``unchecked`` (read by its fields, but no instance of it was compared); ``refused``.
         source: where it was read.
         text_type: the model type of the text part of a multimodal config, or empty.
+        weights_counted: its parameter counts follow from its fields; else they are refused, bytes are not.
         reason: why it is refused.
     """
 
@@ -39,6 +40,7 @@ class ModelType:
     status: str
     source: str
     text_type: str
+    weights_counted: bool
     reason: str
 
 
@@ -65,7 +67,9 @@ def _rows(name: str) -> list[dict[str, str]]:
 def known_types() -> Mapping[str, ModelType]:
     """Every known model type by name."""
     return {
-        row["model_type"]: ModelType(row["model_type"], row["status"], row["source"], row["text_type"], row["reason"])
+        row["model_type"]: ModelType(
+            row["model_type"], row["status"], row["source"], row["text_type"], not row["weights"], row["reason"]
+        )
         for row in _rows("known")
     }
 

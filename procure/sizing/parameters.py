@@ -8,18 +8,14 @@ from procure.sizing.attention import Attention
 from procure.sizing.builders import PURE_MAMBA
 from procure.sizing.config import Config
 
-_PLAIN_MLP = (
-    "gpt2",
-    "gpt_bigcode",
-    "opt",
-    "gpt_neox",
-    "gptj",
-    "bloom",
-    "falcon",
-    "nemotron_h",
-    "starcoder2",
-    "nemotron",
+_PLAIN_MLP = frozenset(
+    """
+    apertus apertus1p5_text arcee biogpt bloom codegen falcon gpt2 gpt_bigcode gpt_neox gptj jais2 nanochat nemotron
+    nemotron_h opt persimmon phi starcoder2
+    """.split()  # noqa: SIM905
 )
+"""Model types whose feed-forward layers have two matrices instead of three."""
+
 _FOUR_TIMES = ("gpt2", "gpt_bigcode", "gptj", "opt", "falcon", "bloom")
 
 
@@ -90,11 +86,11 @@ def read_feed_forward(config: Config, attention: tuple[Attention | None, ...]) -
     shared, tables = _per_layer_input(config, hidden, len(attention))
     if dense_layers:
         width = config.optional("intermediate_size_mlp", "dense_intermediate_size") or config.optional(
-            "intermediate_size", "n_inner", "ffn_dim"
+            "intermediate_size", "n_inner", "ffn_dim", *(("ffn_hidden_size",) if config.kind == "falcon" else ())
         )
         if width is None and config.kind in _FOUR_TIMES:
             width = 4 * hidden
-        width = width or config.want("intermediate_size") or 0
+        width = _adjusted(config, width or config.want("intermediate_size") or 0)
         shared += len(dense_layers) * matrices * hidden * width
     if not experts:
         return FeedForward(shared, None, tables)
@@ -108,6 +104,17 @@ def read_feed_forward(config: Config, attention: tuple[Attention | None, ...]) -
     router = hidden * experts + (2 * hidden * inner if inner != hidden else 0)
     shared += len(moe_layers) * (router + matrices * hidden * _shared_width(config, width))
     return FeedForward(shared, Moe(len(moe_layers), experts, top_k, per_expert), tables)
+
+
+def _adjusted(config: Config, width: int) -> int:
+    """LFM2 takes two thirds of the width, scales them and rounds up to a multiple where its config says so."""
+    if not config.get("block_auto_adjust_ff_dim"):
+        return width
+    multiple, factor = config.need("block_multiple_of"), config.get("block_ffn_dim_multiplier", default=1.0)
+    if not isinstance(factor, int | float) or isinstance(factor, bool) or not 0 < factor < 1e3:
+        config.fault("block_ffn_dim_multiplier", factor, "A positive number is allowed.")
+        return width
+    return -(-int(factor * (2 * width // 3)) // multiple) * multiple
 
 
 def _per_layer_input(config: Config, hidden: int, layers: int) -> tuple[int, int]:
@@ -166,7 +173,7 @@ def _moe_layers(config: Config, attention: tuple[Attention | None, ...]) -> set[
         return {layer for layer in everywhere if layer % period == offset}
     step = config.optional("decoder_sparse_step", "interleave_moe_layer_step") or 1
     dense = set(map(str, config.items("mlp_only_layers") or ()))
-    first = min(config.whole("first_k_dense_replace"), len(attention))
+    first = min(config.whole("first_k_dense_replace", "num_dense_layers"), len(attention))
     sparse = (layer for layer in everywhere if layer >= first and str(layer) not in dense)
     return {layer for layer in sparse if (layer + 1) % step == 0 and layer % every == 0}
 

@@ -89,6 +89,8 @@ def _check_type(config: Config) -> None:
         raise InputError([Fault(config.file, 0, "model_type", config.kind, known.reason)])
     elif known.status == "unchecked":
         config.notes.append(f"no instance of model_type {config.kind!r} was compared; read from its fields")
+    if known is not None and not known.weights_counted:
+        config.gaps.append("model_type")
 
 
 def _layers_by_kind(config: Config) -> list[Attention | None]:

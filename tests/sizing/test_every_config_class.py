@@ -136,6 +136,34 @@ def test_a_released_config_saved_by_its_library_reads_the_same(name):
     assert again.notes == ()
 
 
+SMALL_SHARE = {"deepseek_v4", "bailing_hybrid", "gemma3n_text"}
+"""Weights that are a small share of a real LLM and a large one of a tiny: streams, low-rank gates, laurel."""
+
+
+@pytest.mark.parametrize("kind", sorted(set(READ) - SMALL_SHARE))
+def test_parameters_are_those_of_the_real_llm_or_refused(kind, classes):
+    import torch
+    import transformers
+
+    config = tiny_config(kind, classes[kind])
+    try:
+        with torch.device("meta"):
+            model = transformers.AutoModelForCausalLM.from_config(config)
+    except ValueError:  # text parts that have no causal model of their own
+        return
+    real = sum(
+        weight.numel()
+        for name, weight in model.named_parameters()
+        if weight.dim() > 1 and not any(part in name for part in ("wpe", "embed_positions", "position_embedding"))
+    )
+    card = read_card(as_file(config), f"{kind}.json", kind)
+    try:
+        counted = card.params.total
+    except InputError:
+        return
+    assert counted == pytest.approx(real, rel=0.06)
+
+
 SIZES = [(row["model_type"], row["field"], row["value"]) for row in table("defaults") if row["applies"] == "nested"]
 
 
