@@ -164,11 +164,11 @@ def percentile_factor(case: Case) -> float:
 
 
 def vintages(case: Case, buckets: pd.DataFrame) -> dict[str, np.ndarray]:
-    """Positions of the bucket rows by the software vintage of their year, on the path that the case states.
+    """Positions of the bucket rows by the software vintage of their quarter, on the path that the case states.
 
-    Software is taken as it is when a year begins: steps of a year keep the path on the safe side and the work small.
+    Software is taken as it is when the quarter begins.
     """
-    at = [performance.vintage_at(case.settings.vintage, f"{quarter.year}Q1") for quarter in case.quarters]
+    at = [performance.vintage_at(case.settings.vintage, str(quarter)) for quarter in case.quarters]
     of_row = np.array([at[t] for t in buckets["t"]])
     return {str(vintage): np.flatnonzero(of_row == vintage) for vintage in dict.fromkeys(of_row)}
 

@@ -16,9 +16,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -106,9 +107,13 @@ class Curves:
         """Rows for a pool, card and precision at a vintage, in order of TPS/User."""
         if self.vintage not in ("", vintage.partition("+")[0]):
             return self.table.iloc[:0]
-        mine = (self.table["sku"] == sku) & (self.table["card"] == card)
-        mine &= (self.table["weight_precision"] == weight_precision) & (self.table["with_lpx"] == int(with_lpx))
-        return self.table[mine].sort_values("tps_user")
+        return self._by_deployment.get((sku, card, weight_precision, int(with_lpx)), self.table.iloc[:0])
+
+    @cached_property
+    def _by_deployment(self) -> dict[tuple[Any, ...], pd.DataFrame]:
+        """Rows in order of TPS/User by SKU, card, precision and LPX: asked for once for every batch of elements."""
+        keys = ["sku", "card", "weight_precision", "with_lpx"]
+        return {key: rows.sort_values("tps_user") for key, rows in self.table.groupby(keys)}
 
     def prefill_rates(self, sku: str, card: str, weight_precision: str) -> pd.DataFrame:
         """Prefill rates stated for a pool, card and precision: isl, prefill_tokens_per_s_per_gpu, in order of isl."""

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 from tiny_case import fleet, rich, tiny
 
 import procure
+from procure import performance
 from procure.errors import InputError
 from procure.instance import SCHEMA, Instance, build
 
@@ -310,3 +312,25 @@ def test_kits_of_one_host_fill_its_bays_together():
     assert units(1).tables["fleet"]["count"].sum() == 4
     with pytest.raises(InputError, match="At most 1 per vr-nvl72; there are 3 for 2 places"):
         units(2)
+
+
+@pytest.mark.parametrize("pace", ["base", "none"])
+def test_each_quarter_runs_on_its_own_software(pace):
+    """Not on that of the first quarter of its year: nine months are 13% of every latency."""
+    lengths = {f"input_{name}_tokens": 4_000.0 for name in ("mean", "p50", "p90", "p99")}
+    row = {**lengths, "shared_prefix_tokens": 0.0, "reuse_curve": "none", "tps_user": 100.0, "ttft_s": 30.0}
+    case = tiny(workloads={"chat": row}, planned=2, settings={"vintage": pace})
+    made = build(case)
+    best = made["serve"].drop_duplicates("t").set_index("t")
+    late = made["prefill"].query("store == 'recompute'").set_index("t")["ttft_s"]
+    pool, card = case.catalogue.sku("gb300-nvl72"), case.cards["deepseek-v3.2"]
+    for t, quarter in enumerate(case.quarters):
+        output = rows(made, "lengths", t=t).iloc[0]["visible_tokens"]
+        found = performance.decode_points(
+            pool, card, weight_precision="fp8", kv_format=case.tables["workloads"]["kv_format"].iloc[0],
+            context_mean=[4_000 + output / 2], context_upper=[4_000 + output], tps_user=[100.0],
+            vintage=performance.vintage_at(pace, str(quarter)),
+        ).iloc[0]  # fmt: skip
+        assert best.at[t, "rack_s"] == pytest.approx(output / found["tokens_per_s_per_gpu"] / 72, rel=1e-9)
+    steps = [*np.diff(best["rack_s"].to_numpy()), *np.diff(late.to_numpy())]
+    assert all(step < 0 for step in steps) if pace == "base" else not any(steps)

@@ -146,8 +146,8 @@ class Service:
         self._cache: dict[Any, Any] = {}
 
     def vintage(self, t: int) -> str:
-        """Software of a quarter: as it is when its year begins."""
-        return performance.vintage_at(self.s.vintage, f"{self.case.quarters[t].year}Q1")
+        """Software of a quarter: as it is when the quarter begins."""
+        return performance.vintage_at(self.s.vintage, self.names[t])
 
     def mean_of(self, t: int, w: str, b: Any, function: Any) -> float:
         """A bucket's mean of a function of the length."""

@@ -207,6 +207,18 @@ def test_a_stated_prefill_rate_is_used_as_stated_and_scales_the_rest(tmp_path):
     assert over_all_gpus(decode["tokens_per_s_per_gpu"], 4_000 / 2_500 / 1_000) == pytest.approx(300, rel=1e-9)
 
 
+def test_later_software_on_a_path_takes_as_many_gpu_seconds_of_prefill():
+    """Instances work out prefill once for all quarters of a path."""
+    formats = {"weight_precision": "fp8", "kv_format": "fp8", "new_tokens": [2_000.0, 90_000.0]}
+    pool, card = Catalogue.read().sku("gb300-nvl72"), Card.load("deepseek-v3.2")
+    for level in ("base", "fast"):
+        now, later = (
+            prefill_gpu_seconds(pool, card, prefix_tokens=[0.0, 9_000.0], vintage=vintage, **formats)
+            for vintage in (level, f"{level}+30")
+        )
+        assert (now == later).all()
+
+
 def test_two_prefill_rates_for_one_prompt_length_are_refused(tmp_path):
     path = own_table(tmp_path, prefill_tokens_per_s_per_gpu=2_500)
     table = pd.read_csv(path)
