@@ -277,6 +277,7 @@ LASTING = (
     "pue",
     "floor_load_kg_per_m2",
     "pods_max",
+    "cmx_crosses_pods",
     "electricity_usd_per_kwh",
     "space_usd_per_kw_month",
 )
@@ -298,6 +299,7 @@ def _sites(tables: Tables, catalogue: Catalogue, first: Quarter) -> list[Fault]:
         site, quarter = str(row["site"]), Quarter(str(row["from_quarter"]))
         starts[site] = min(starts.get(site, quarter), quarter)
         floors[site] = max(floors.get(site, 0.0), float(row["floor_load_kg_per_m2"] or 0))
+    faults += _readers_outside_pods(tables, catalogue)
     for site, start in starts.items():
         if start > first:
             expected = f"A first row at {first} or earlier."
@@ -345,6 +347,18 @@ def _owned(tables: Tables, catalogue: Catalogue, quarters: list[Quarter]) -> lis
             expected = f"At most the {there} units that the fleet and firm orders have there in {row['quarter']}."
             faults.append(Fault(file, line, "count", str(row["count"]), expected))
     return faults
+
+
+def _readers_outside_pods(tables: Tables, catalogue: Catalogue) -> list[Fault]:
+    """What reads CMX stands in its pod, unless reads cross pods at every site."""
+    if all(row["cmx_crosses_pods"] for _, _, row in _rows(tables, "sites")):
+        return []
+    expected = "More than 0 where cmx_read_bytes_per_s is: CMX is read within a pod. Or cmx_crosses_pods at every site."
+    return [
+        Fault("hardware.csv", 0, "pod_slots", f"{sku.name}: 0", expected)
+        for sku in catalogue.skus.values()
+        if sku.cmx_read_bytes_per_s > 0 and sku.pod_slots <= 0
+    ]
 
 
 def _hosts(sku: Sku, catalogue: Catalogue) -> dict[str, float]:

@@ -223,6 +223,13 @@ SITES = Table(
         Column(
             "pods_max", "integer", "Pods (domains that share CMX and LPX) that may stand here.", unit="pods", minimum=0
         ),
+        Column(
+            "cmx_crosses_pods",
+            "flag",
+            "Racks read the CMX of the site's other pods as fast as that of their own.",
+            required=False,
+            default="premise column/sites.cmx_crosses_pods",
+        ),
         number("electricity_usd_per_kwh", "USD/kWh", "Price of electricity."),
         number("space_usd_per_kw_month", "USD/kW/month", "Rent per kW of IT power in use."),
     ),

@@ -68,6 +68,7 @@ SCHEMA: dict[str, dict[str, str]] = {
         "nvl72_per_pod": "places for pod racks",
         "lpx_per_pod": "places for LPX racks",
         "cmx_racks_per_pod": "places for CMX racks",
+        "cmx_crosses_pods": "1 where racks read the CMX of other pods too",
     },
     "expansions": {
         "site": "site",

@@ -208,9 +208,10 @@ def _pods(case: Case) -> pd.DataFrame:
     s = case.settings
     rows = []
     frame = case.tables["sites"]
-    for site in _sites(case):
+    for site, first in _sites(case).items():
         most = int(frame.loc[frame["site"] == site, "pods_max"].max())
-        rows.append((site, most, s.nvl72_per_pod, s.lpx_per_pod, s.cmx_racks_per_pod))
+        crosses = int(first.cmx_crosses_pods)
+        rows.append((site, most, s.nvl72_per_pod, s.lpx_per_pod, s.cmx_racks_per_pod, crosses))
     return table("pods", rows)
 
 

@@ -265,7 +265,8 @@ def test_reading_cmx_pairing_with_lpx_and_standing_in_a_pod_are_three_things(cha
     figures = {(vr, changed): 0} | ({(vr, "pairs_with_lpx"): 0} if changed == "pod_slots" else {})
     skus = (vr, "lpx", "cmx-rack", "cmx-enclosure")
     agent = {"agent": {"scenario": "coding-agentic", "context_cap_tokens": 131_072}}
-    made = build(tiny(skus=skus, figures=figures, peaks={"agent": [4.0, 4.0, 4.0]}, workloads=agent))
+    crossing = ({"cmx_crosses_pods": True},)  # else what reads CMX must stand in a pod
+    made = build(tiny(skus=skus, figures=figures, peaks={"agent": [4.0] * 3}, workloads=agent, sites=crossing))
     reads = bool((made["store_readers"]["sku"] == vr).any())
     assert reads == bool((made["prefill"]["store"].str.startswith("cmx")).any()) == (changed != "cmx_read_bytes_per_s")
     assert bool((made["serve"]["deployment"] == f"{vr}+lpx").any()) == ((vr, "pairs_with_lpx") not in figures)
@@ -334,3 +335,12 @@ def test_each_quarter_runs_on_its_own_software(pace):
         assert best.at[t, "rack_s"] == pytest.approx(output / found["tokens_per_s_per_gpu"] / 72, rel=1e-9)
     steps = [*np.diff(best["rack_s"].to_numpy()), *np.diff(late.to_numpy())]
     assert all(step < 0 for step in steps) if pace == "base" else not any(steps)
+
+
+def test_what_reads_cmx_stands_in_a_pod_unless_reads_cross_pods():
+    figures = {("gb300-nvl72", "cmx_read_bytes_per_s"): 9e11}
+    with pytest.raises(InputError, match=r"pod_slots.*gb300-nvl72"):
+        tiny(figures=figures)
+    assert tiny(figures={**figures, ("gb300-nvl72", "pod_slots"): 1}).catalogue.sku("gb300-nvl72").pod_slots == 1
+    crossing = tiny(figures=figures, sites=({"cmx_crosses_pods": True},))
+    assert bool(crossing.tables["sites"]["cmx_crosses_pods"].item())

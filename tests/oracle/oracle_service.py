@@ -399,12 +399,58 @@ class Service:
             ):  # fmt: skip
                 if np.isfinite(each):
                     rows.at_most({**used, there: -each}, 0.0)
+        self._near(rows, t, own, reserved, held, readers)
         for (site, pool), read in readers.items():
             most = self.sku[pool].cmx_read_bytes_per_s * self.s.store_utilisation_cap
             rows.at_most(read, self.up * (own[site, pool] - reserved.get((site, pool), 0)) * most)
         for (site, card, name), time in lpx.items():
             racks = performance.lpx_racks_per_copy(self.case.cards[card], self.sku[name])
             rows.at_most(time, racks * self.s.utilisation_cap * copies[site, card, name])
+
+    def _near(self, rows, t, own, reserved, held, readers) -> None:
+        """Requests with caches in CMX are worked on by racks that read it, which stand in pods with a CMX rack."""
+        names = [p for p in self.pools if self.sku[p].cmx_read_bytes_per_s > 0]
+        for site, place in self.site.items():
+            work: dict[Any, float] = defaultdict(float)
+            ports: dict[Any, float] = defaultdict(float)
+            for (where, store), columns in held.items():
+                if where != site or not store.startswith("cmx:"):
+                    continue
+                for x in columns:
+                    if x[5] == 0:
+                        work[x] = sum(self.least(t, x[3], b)[2] for b in self.buckets[self.names[t], x[3]])
+            for (where, pool), columns in readers.items():
+                if where == site:
+                    for x, read in columns.items():
+                        fill = x[4]
+                        bucket = next(b for b in self.buckets[self.names[t], x[3]] if b.bucket == fill.bucket)
+                        work[x] += fill.rack_s - self.least(t, x[3], bucket)[1]
+                        ports[x] = read * self.sku[pool].pod_slots / (
+                            self.up * self.sku[pool].cmx_read_bytes_per_s * self.s.store_utilisation_cap)  # fmt: skip
+            if not work:
+                continue
+            ours = {sku: n - reserved.get((site, sku), 0) for (s, sku), n in own.items() if s == site}
+            busy = self.up * self.s.utilisation_cap
+            rows.at_most(dict(work), busy * sum(ours.get(name, 0) for name in names))
+            if not place.cmx_crosses_pods:
+                frames = sum(n for sku, n in ours.items() if self.sku[sku].kind == "cmx_rack")
+                rows.at_most(dict(ports), self.s.nvl72_per_pod * frames)
+                rows.at_most(dict(work), busy * self.s.nvl72_per_pod * frames)
+
+    def least(self, t: int, w: str, b: Any) -> tuple[float, float, float]:
+        """Least rack-seconds on racks that read CMX: decode, full prefill, and both by a bucket's share of requests."""
+        key = ("least", t, w, b.bucket)
+        if key not in self._cache:
+
+            def reads(name: str) -> bool:
+                return self.sku[name].cmx_read_bytes_per_s > 0
+
+            decode = min((x.rack_s for x in self.ways(t, w) if x.bucket == b.bucket and reads(x.pool)), default=0.0)
+            full = min((x.rack_s for x in self.fills(t, w)
+                        if x.bucket == b.bucket and x.store == "recompute" and reads(x.pool)), default=0.0)  # fmt: skip
+            total = sum(self.rate(w, x) for x in self.buckets[self.names[t], w])
+            self._cache[key] = decode, full, self.rate(w, b) / total * (decode + full)
+        return self._cache[key]
 
     def there(self, rows: Rows, t: int, site: str, name: str, own: State, reserved: State) -> Any:
         """A column with the units of a store that work for us: kits and enclosures need a host which is ours."""

@@ -48,6 +48,16 @@ def ssd_against_recompute() -> Any:
     return case, {VR: 2, KIT: 2}
 
 
+def cmx_of_one_pod() -> Any:
+    """Pods of one rack each: the CMX rack stands beside one of two, and works for the sessions of that one alone."""
+    figures = {(VR, "dram_usable_share_kv"): 0.01, ("cmx-enclosure", "last_order"): "2027Q1"}
+    standing = fleet(("a", VR, 2, "2026Q4", 7e6), ("a", "cmx-rack", 1, "2026Q4", 5e5)).assign(retirable=False)
+    case = tiny(skus=("cmx-enclosure",), peaks={"agent": [80, 60, 50]}, workloads=AGENT, sites=places(4.5),
+                figures={**figures, ("cmx-enclosure", "price_usd"): 60_000}, tables={"fleet": standing},
+                settings={"nvl72_per_pod": 1})  # fmt: skip
+    return case, {"cmx-enclosure": 2}
+
+
 def kits_in_hosts_that_others_hold() -> Any:
     """Three racks, one for training; three kits, which stand in all of them: two serve, and memory of two racks."""
     tables = {
@@ -211,6 +221,7 @@ CASES: list[tuple[Callable[[], Any], set[str], set[str]]] = [
     (cmx_against_recompute, {VR, "cmx-rack", "cmx-enclosure"}, set()),
     (kits_in_hosts_that_others_hold, set(), {"parts in free hosts"}),
     (the_only_enclosure_is_for_others, {VR, "cmx-enclosure"}, set()),
+    (cmx_of_one_pod, {"cmx-enclosure"}, {"CMX sessions in pods"}),
     (a_second_kit, {"kit-b"}, {"kits in hosts"}),
     (a_second_lpx, {"lpx-b"}, set()),
     (second_enclosures_and_frames, {"frame-b", "tray-b"}, set()),

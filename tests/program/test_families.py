@@ -162,6 +162,18 @@ def kits_that_find_no_free_host(tables: Tables) -> None:
     rows(tables, "reserved", (1, SITE, "g", 12))
 
 
+def one_pod_does_not_read_enough(tables: Tables) -> None:
+    """A pod holds four racks, which read 6 GB/s of the 54 that all hits take; the ports of twelve would do for 19."""
+    store(tables, "cmx", reader_bytes_per_s=2e9)
+    edit(tables, "pods", {}, cmx_crosses_pods=0)
+
+
+def sessions_of_more_than_one_pod(tables: Tables) -> None:
+    """Twelve racks work on requests whose caches could lie in CMX; four of them stand beside one CMX rack."""
+    store(tables, "cmx")
+    edit(tables, "pods", {}, cmx_crosses_pods=0)
+
+
 def racks_for_enclosures(tables: Tables) -> None:
     store(tables, "cmx")
 
@@ -216,6 +228,8 @@ BINDING: dict[str, Any] = {
     "kept_only_falls": late_returns_only,
     "hits_from_kept": returns_of_all_that_is_served,
     "parked_within_store": small_store,
+    "cmx_reads_in_pods": one_pod_does_not_read_enough,
+    "cmx_sessions_in_pods": sessions_of_more_than_one_pod,
     "store_reads": slow_reads,
     "reader_limit": slow_readers,
     "store_writes": slow_writes,
@@ -299,6 +313,11 @@ def ample_cmx(tables: Tables) -> None:
     store(tables, "cmx")
 
 
+def pods_of_cmx_not_worth_it(tables: Tables) -> None:
+    cmx_not_worth_it(tables)
+    edit(tables, "pods", {}, cmx_crosses_pods=0)
+
+
 def cmx_not_worth_it(tables: Tables) -> None:
     store(tables, "cmx")
     edit(tables, "prefill", {"store": "cmx"}, rack_s=0.05)
@@ -347,6 +366,8 @@ INERT: dict[str, Any] = {
     "kept_only_falls": reuse_that_saves_nothing,
     "hits_from_kept": reuse_that_saves_nothing,
     "parked_within_store": ample_drives,
+    "cmx_reads_in_pods": pods_of_cmx_not_worth_it,
+    "cmx_sessions_in_pods": pods_of_cmx_not_worth_it,
     "store_reads": ample_drives,
     "reader_limit": ample_cmx,
     "store_writes": ample_drives,

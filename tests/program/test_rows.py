@@ -43,6 +43,10 @@ def frames(tables: Any) -> None:
     rows(tables, "reserved", (1, SITE, "r", 1))
 
 
+def own_pod(tables: Any) -> None:
+    edit(tables, "pods", {}, cmx_crosses_pods=0)
+
+
 def ssd(tables: Any) -> None:
     store(tables, "ssd", write_bytes_per_day=8.64e16)
 
@@ -184,6 +188,33 @@ ROWS: dict[str, list[tuple[Any, Any, dict[str, float], float | None, float | Non
             None,
             -2 * 0.8 * 2,
         ),
+    ],
+    "cmx_reads_in_pods": [
+        # 0.6 GB a hit through 0.9 TB/s of a rack, of which 0.8 are up; four places beside each CMX rack
+        (
+            made(cmx, own_pod),
+            (SITE, 1),
+            {"prefill[o0cmx,a]": 0.06 / 0.72, "prefill[o1cmx,a]": 0.03 / 0.72, "own[a,r,1]": -4},
+            None,
+            0,
+        ),
+        (
+            made(frames, cmx, own_pod),
+            (SITE, 1),
+            {"prefill[o0cmx,a]": 0.06 / 0.72, "prefill[o1cmx,a]": 0.03 / 0.72, "own[a,r,1]": -4},
+            None,
+            -4,
+        ),
+    ],
+    "cmx_sessions_in_pods": [
+        # 100·(0.01 + 0.02) + 50·(0.02 + 0.04) racks for all; a hit spares 0.015 and 0.03; 0.5 busy in each place
+        (
+            made(cmx, own_pod),
+            (SITE, 1),
+            {"kept[1,a,w,0,cmx]": 12, "prefill[o0cmx,a]": -3, "prefill[o1cmx,a]": -3, "own[a,r,1]": -4},
+            None,
+            0,
+        )
     ],
     "store_reads": [
         # 0.6 GB a hit; 0.8 of the racks are up
@@ -343,6 +374,10 @@ def test_the_row_has_the_numbers_of_its_mathematics(family):
 
 
 def test_the_second_rows_of_a_family():
+    model = made(old_racks, reserved, cmx)
+    assert row(model, "cmx_sessions_on_readers", (SITE, 1)) == (
+        {"kept[1,a,w,0,cmx]": 6, "prefill[o0cmx,a]": -1.5, "prefill[o1cmx,a]": -1.5, "own[a,g,1]": -0.5}, None, -1.0,
+    )  # fmt: skip
     model = made(old_racks, reserved, ssd)
     assert row(model, "fitted_within_own", (SITE, "k", 1)) == ({"fitted[a,k,1]": 1, "own[a,k,1]": -1}, None, 0)
     assert row(model, "store_wear", (1, SITE, "ssd:g"))[0]["fitted[a,k,1]"] == pytest.approx(-0.8)
