@@ -18,6 +18,7 @@ from procure.catalogue.tables import hint, resolve
 from procure.errors import Fault, InputError, nearest
 from procure.quarter import Quarter
 from procure.sizing import Card, card_names, kv_format
+from procure.sizing.cards import stands
 
 Tables = Mapping[str, Rows]
 
@@ -99,7 +100,7 @@ def _kv_format(file: str, line: int, row: dict[str, Cell]) -> list[Fault]:
 
 def _card(names: Names, file: str, line: int, row: dict[str, Cell], cards: dict[str, Card]) -> list[Fault]:
     text = str(row["card"])
-    if text not in names.known["card"] and names.folder is not None and (names.folder / text).exists():
+    if text not in names.known["card"] and names.folder is not None and stands(names.folder / text):
         text = str((names.folder / text).resolve())
     try:
         card = Card.load(text)

@@ -41,9 +41,9 @@ def load_card(name_or_path: str | Path) -> Card:
     if text in card_names():
         return _read_file(_packaged(text))
     path = Path(text)
-    if path.is_dir() and (path / "config.json").exists():
+    if stands(path / "config.json"):
         path = path / "config.json"
-    if not path.is_file():
+    if not stands(path) or not path.is_file():
         expected = "Name a packaged card, or the path of a card or config.json."
         raise InputError([Fault("card", 0, "", text, expected, nearest(text, card_names()))])
     return _read_file(path)
@@ -70,6 +70,14 @@ def _packaged(name: str) -> Path:
 def _base(name: str, folder: Path) -> Path:
     """The card that another one in a folder changes."""
     return _packaged(name) if name in card_names() else folder / name
+
+
+def stands(path: Path) -> bool:
+    """Whether something stands at a path; False for names that no file system takes (too long, control characters)."""
+    try:
+        return path.exists()
+    except (OSError, ValueError):
+        return False
 
 
 def _read_file(path: Path) -> Card:

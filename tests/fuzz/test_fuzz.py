@@ -39,6 +39,20 @@ FIRST = int(os.environ.get("PROCURE_FUZZ_SEED", "0"))
 Harm = Callable[[bytes, random.Random], bytes]
 
 
+def _refused(path: Path, seed: int, read: Callable[[], object]) -> list[list[Fault]]:
+    """The faults of one harmed file, none where it reads."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", RuntimeWarning)
+            read()
+    except InputError as error:
+        return [error.faults]
+    except Exception as error:
+        kept = path.read_bytes()[:300]
+        raise AssertionError(f"{path.name}, seed {seed}: {type(error).__name__}: {error}; begins {kept!r}") from error
+    return []
+
+
 def survives(path: Path, harm: Harm, read: Callable[[], object], *, refuses: bool = True) -> None:
     """Harm a file again and again; reading gives something or an InputError with faults in words.
 
@@ -47,20 +61,12 @@ def survives(path: Path, harm: Harm, read: Callable[[], object], *, refuses: boo
     whole = path.read_bytes()
     read()
     faults: list[list[Fault]] = []
-    for seed in range(FIRST, FIRST + TRIES):
-        path.write_bytes(harm(whole, random.Random(seed)))
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("error", RuntimeWarning)
-                read()
-        except InputError as error:
-            faults.append(error.faults)
-        except Exception as error:
-            kept = path.read_bytes()[:300]
-            raise AssertionError(
-                f"{path.name}, seed {seed}: {type(error).__name__}: {error}; begins {kept!r}"
-            ) from error
-    path.write_bytes(whole)
+    try:
+        for seed in range(FIRST, FIRST + TRIES):
+            path.write_bytes(harm(whole, random.Random(seed)))
+            faults += _refused(path, seed, read)
+    finally:
+        path.write_bytes(whole)
     assert faults or not refuses, "no change was refused: nothing was tried"
     assert all(found and all(fault.expected for fault in found) for found in faults)
 
