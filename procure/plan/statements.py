@@ -1,4 +1,4 @@
-"""What a plan states beside its decisions, recomputed from them: SLA, demand, placement of caches, plan.json."""
+"""What a plan states beside its decisions, recomputed from them: SLA, demand, placement of caches, money."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from procure.demand.tasks import task_s
 from procure.plan.money import costs_table
-from procure.plan.plan import is_short
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -18,6 +17,8 @@ if TYPE_CHECKING:
     from procure.plan.plan import Plan
 
 RELATIVE, ABSOLUTE = 1e-5, 1e-6
+SPANS = ("lookahead", "planned")
+"""The word for a quarter's span, by the flag ``planned`` of the instance."""
 
 
 def differ(a: float, b: float, relative: float = RELATIVE) -> bool:
@@ -40,7 +41,10 @@ def structure(plan: Plan, instance: Instance) -> Iterable[str]:
     position = dict(zip(quarters["quarter"], quarters["t"], strict=True))
     planned = dict(zip(quarters["quarter"], quarters["planned"], strict=True))
     before: dict[str, float] = defaultdict(float)
+    sites = set(instance["pods"]["site"])
     for r in sorted(plan.tables["pods"].itertuples(), key=lambda r: position[r.quarter]):
+        if r.site not in sites:
+            yield f"{r.quarter} {r.site}: pods at a site that the case does not have"
         if r.pods % 1 or r.pods < before[r.site]:
             yield f"{r.quarter} {r.site}: {r.pods:g} pods after {before[r.site]:g}"
         before[r.site] = r.pods
@@ -57,7 +61,7 @@ def structure(plan: Plan, instance: Instance) -> Iterable[str]:
             yield f"{label}: {total[r.site, r.expansion]:g} of {row.max_count:g} offered"
         if position[r.quarter] + row.lead_quarters >= len(position):
             yield f"{label}: not ready inside the horizon"
-        if differ(r.capex_usd, r.count * row.capex_usd) or (r.span == "planned") != bool(planned[r.quarter]):
+        if differ(r.capex_usd, r.count * row.capex_usd) or r.span != SPANS[planned[r.quarter]]:
             yield f"{label}: {r.capex_usd:,.0f} USD, span {r.span}"
 
 
@@ -79,6 +83,9 @@ def sla(plan: Plan, instance: Instance) -> Iterable[str]:
     targets = {r.workload: r for r in instance["workloads"].itertuples()}
     tasks = {(r.t, r.workload): r for r in instance["tasks"].itertuples()}
     stated = {(r.quarter, r.workload): r for r in plan.tables["sla"].itertuples()}
+    for key in stated:
+        if asked.get(key, 0.0) <= 0:
+            yield f"{' '.join(key)}: in the SLA table, though nothing is asked for"
     for key, rate in asked.items():
         label = " ".join(key)
         if rate <= 0:
@@ -111,6 +118,9 @@ def demand(plan: Plan, instance: Instance) -> Iterable[str]:
     names = instance["quarters"]["quarter"].tolist()
     rate = {(r.t, r.workload, r.bucket): r.requests_per_s for r in instance["rates"].itertuples()}
     stated = {(r.quarter, r.workload, r.bucket): r for r in plan.tables["demand"].itertuples()}
+    known = {(names[r.t], r.workload, r.bucket) for r in instance["lengths"].itertuples()}
+    for key in stated.keys() - known:
+        yield f"{' '.join(map(str, key))}: in the demand table, not in the case"
     for r in instance["lengths"].itertuples():
         key = (names[r.t], r.workload, r.bucket)
         label = " ".join(map(str, key))
@@ -137,8 +147,8 @@ def placement(plan: Plan, instance: Instance) -> Iterable[str]:
         longest[key] = max(longest.get(key, 0.0), age[position[r.quarter], r.workload, r.interval])
     for r in plan.tables["kv_placement"].itertuples():
         key = (r.quarter, r.site, r.workload, r.store)
-        if key not in longest and r.parked_bytes > 0:
-            yield f"{' '.join(key)}: {r.parked_bytes:g} B parked of nothing kept"
+        if key not in longest:
+            yield f"{' '.join(key)}: in kv_placement, though nothing is kept"
         if tier[r.store] != r.tier:
             yield f"{' '.join(key)}: tier is {tier[r.store]}, not {r.tier}"
         wanted = {"hits_per_s": hits[key], "longest_age_s": longest.get(key, 0.0)}
@@ -156,32 +166,10 @@ def present_values(plan: Plan, recomputed: pd.DataFrame) -> Iterable[str]:
         if abs(r.npv_usd - r.cash_usd * wanted) > 1e-6 * abs(r.cash_usd) + 1.0:
             yield f"{label}: worth {r.cash_usd * wanted:,.0f} USD, not {r.npv_usd:,.0f}"
     stated = {(r.line, r.span): r.npv_usd for r in plan.tables["costs"].itertuples()}
-    for r in costs_table(recomputed).itertuples():
+    lines = costs_table(recomputed)
+    for key in stated.keys() - set(zip(lines["line"], lines["span"], strict=True)):
+        yield f"costs of {', '.join(key)}: no such line"
+    for r in lines.itertuples():
         value = stated.get((r.line, r.span), math.nan)
         if not abs(value - r.npv_usd) <= 1e-6 * abs(r.npv_usd) + 1.0:
             yield f"costs of {r.line}, {r.span}: {r.npv_usd:,.0f} USD, not {value:,.0f}"
-
-
-def summary(plan: Plan, instance: Instance) -> Iterable[str]:
-    """The bound, the gap, the workloads that are short and the status that plan.json states."""
-    stated = plan.summary
-    planned = instance["quarters"].loc[instance["quarters"]["planned"] == 1, "quarter"]
-    rows = plan.tables["sla"][plan.tables["sla"]["quarter"].isin(set(planned))]
-    short = {(r.quarter, r.workload): r.short_share for r in rows.itertuples() if is_short(r.short_share)}
-    told = {(w["quarter"], w["workload"]): w["share"] for w in stated["shortfall"]["workloads"]}
-    if set(short) != set(told) or any(differ(short[key], told[key]) for key in short):
-        yield "plan.json and the SLA table name different shortfalls"
-    spans = instance["quarters"].groupby("planned")["quarter"].agg(list)
-    for key, flag in (("planned_quarters", 1), ("lookahead_quarters", 0)):
-        if stated[key] != spans.get(flag, []):
-            yield f"{key} are not those of the case"
-    objective, bound, gap = stated["objective_usd"], stated["bound_usd"], stated["gap"]
-    if bound is not None:
-        if bound > objective + 1e-6 * abs(objective) + 1.0:
-            yield f"the bound {bound:,.0f} USD is above the objective {objective:,.0f}"
-        if abs(gap - max(0.0, objective - bound) / max(abs(objective), 1e-9)) > 1e-6:
-            yield f"the gap {gap:g} is not that of objective and bound"
-    closed = bound is not None and gap <= stated["gap_asked"] + 1e-9
-    status = stated["status"]
-    if status in ("optimal", "short") and (not closed or (status == "optimal") != (not short)):
-        yield f"status {status} does not fit a gap of {gap} and {len(short)} workloads short"

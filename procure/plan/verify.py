@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from procure.instance import Instance, build
-from procure.plan import statements
+from procure.plan import claims, statements
 from procure.plan.limits import BINDING_SHARE, limits_table
 from procure.plan.money import cash_table
-from procure.plan.plan import Plan, frame
+from procure.plan.plan import Plan, Status, frame
 from procure.quarter import Quarter
 
 if TYPE_CHECKING:
@@ -36,8 +36,10 @@ MONEY = 1e-6
 class Checks:
     """Named checks; a check fails with the first few things that do not hold."""
 
-    def __init__(self) -> None:
+    def __init__(self, found: pd.DataFrame | None = None) -> None:
         self.rows: list[tuple[str, bool, str]] = []
+        if found is not None:
+            self.rows += found.itertuples(index=False, name=None)
 
     def add(self, name: str, faults: Iterable[str]) -> None:
         """One check with everything that breaks it."""
@@ -79,6 +81,18 @@ def verify(plan: Plan, case: Case, instance: Instance | None = None, folder: str
         folder: where the plan is stored, if its files (workbook and page too) are to be held against their hashes.
     """
     fresh = instance if instance is not None else build(case)
+    found = checks_of(plan, case, fresh)
+    checks = Checks(found)
+    checks.add("the plan's own checks are these", claims.stated_checks(plan, found))
+    if folder is not None:
+        checks.add("the files are as they were written", (f"{name} changed" for name in Plan.changed_files(folder)))
+    if plan.status is Status.UNVERIFIED:
+        checks.add("the plan passed its own verification", ["plan.json says that it did not"])
+    return checks.table
+
+
+def checks_of(plan: Plan, case: Case, fresh: Instance) -> pd.DataFrame:
+    """The ``checks`` table that a plan is stored with: all that can be said before it states its own checks."""
     checks = Checks()
     checks.add("the plan answers this case", _hash(plan, case))
     checks.add("every choice is one that the case offers", _choices(plan, fresh))
@@ -95,9 +109,10 @@ def verify(plan: Plan, case: Case, instance: Instance | None = None, folder: str
     checks.add("limits are as stated", _same_limits(fresh, plan))
     checks.add("demand and parked caches are as stated", _stated(plan, fresh))
     checks.add("money is as stated and sums to the objective", _money(plan, fresh))
-    checks.add("plan.json agrees with the tables", statements.summary(plan, fresh))
-    if folder is not None:
-        checks.add("the files are as they were written", (f"{name} changed" for name in Plan.changed_files(folder)))
+    checks.add("each row stands once", claims.rows_once(plan))
+    checks.add("causes stand where something is short", claims.causes(plan, fresh))
+    checks.add("premises are those of the case", claims.premises(plan, case, fresh))
+    checks.add("plan.json agrees with the tables", claims.summary(plan, case, fresh))
     return checks.table
 
 
@@ -126,6 +141,8 @@ def _choices(plan: Plan, instance: Instance) -> Iterable[str]:
             position[r.quarter], r.workload, r.bucket, r.sku
         ):  # fmt: skip
             yield f"{label}: no such operating point"
+        elif (r.deployment, r.evidence) != (point.deployment, point.evidence):
+            yield f"{label}: the point is {point.evidence} on {point.deployment}, not {r.evidence}"
         elif differ(r.racks, r.requests_per_s * point.rack_s) or differ(
             r.lpx_racks, r.requests_per_s * point.lpx_rack_s
         ):
@@ -136,6 +153,8 @@ def _choices(plan: Plan, instance: Instance) -> Iterable[str]:
         label = f"{r.quarter} {r.site} prefill of {r.workload} {r.bucket} on {r.sku} from {r.store}"
         if option is None:
             yield f"{label}: no such way"
+        elif r.deployment != r.sku:
+            yield f"{label}: prefill runs on {r.sku}, not on {r.deployment}"
         elif differ(r.racks, r.requests_per_s * option.rack_s):
             yield f"{label}: {r.racks:g} racks stated, {r.requests_per_s * option.rack_s:g} needed"
 
@@ -195,12 +214,8 @@ def _orders(plan: Plan, instance: Instance) -> Iterable[str]:
             yield f"{label}: {r.count:g} units for {r.capex_usd:g} USD"
         if differ(r.unit_attach_usd, row.attach_usd) or differ(r.unit_install_usd, row.install_usd):
             yield f"{label}: attach or installation is not the catalogue's"
-        if (r.span == "planned") != bool(planned[r.quarter]):
+        if r.span != statements.SPANS[planned[r.quarter]]:
             yield f"{label}: span {r.span} is wrong"
-    stated = {(p["quarter"], p["site"], p["sku"]): p["count"] for p in plan.summary["purchases"]}
-    listed = {(r.quarter, r.site, r.sku): r.count for r in plan.purchases.itertuples()}
-    if stated != listed:
-        yield "plan.json and the purchases table recommend different orders"
 
 
 def _demand(plan: Plan, instance: Instance) -> Iterable[str]:
@@ -355,6 +370,8 @@ def _same_limits(instance: Instance, plan: Plan) -> Iterable[str]:
         row = stated.pop(tuple(getattr(r, k) for k in keys), None)
         if row is None:
             yield f"{r.family} {r.quarter} {r.site} {r.item}: not in the limits table"
+        elif row.unit != r.unit:
+            yield f"{r.family} {r.quarter} {r.site} {r.item}: in {r.unit}, not {row.unit}"
         elif differ(row.used, r.used) or differ(row.limit, r.limit):
             label = f"{r.family} {r.quarter} {r.site} {r.item}"
             yield f"{label}: {r.used:g} of {r.limit:g}, not {row.used:g} of {row.limit:g}"

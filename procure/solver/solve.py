@@ -16,9 +16,10 @@ import pandas as pd
 
 from procure.case import Case
 from procure.instance import Instance, build
+from procure.plan.claims import rightful_status
 from procure.plan.plan import Plan, Status, is_short
 from procure.plan.premises import evidence_shares, premises_table
-from procure.plan.verify import verify
+from procure.plan.verify import checks_of
 from procure.program import Program
 from procure.program import build as build_program
 from procure.program.demand import BASIS_POINTS
@@ -111,12 +112,11 @@ def solve(
     plan = Plan({**summary, "evidence": evidence_shares(tables, case)}, tables)
     clock.lap("tables")
     options.report("verification", final.objective, final.bound)
-    checks = verify(plan, case, instance)
+    plan = plan.with_status(Status(rightful_status(plan.summary)))
+    checks = checks_of(plan, case, instance)
     clock.lap("verify")
-    summary = {**plan.summary, "seconds": {"load": 0.0, **clock.seconds, "write": 0.0}}
-    plan = Plan(summary, tables)
-    proven = least_short.status == final.status == "optimal"
-    return plan.with_status(_status(proven, tables["sla"], bool(checks["holds"].all()), case), checks)
+    plan = Plan({**plan.summary, "seconds": {"load": 0.0, **clock.seconds, "write": 0.0}}, tables)
+    return plan.with_status(plan.status if checks["holds"].all() else Status.UNVERIFIED, checks)
 
 
 def _stages(compiled: Compiled, options: Options, method: Method, instance: Instance) -> tuple[Solution, Solution]:
@@ -159,16 +159,6 @@ def _held(least: Solution, compiled: Compiled) -> float:
     return least.objective + compiled.short_tolerance if least.objective else 0.0
 
 
-def _status(proven: bool, sla: pd.DataFrame, verified: bool, case: Case) -> Status:
-    if not verified:
-        return Status.UNVERIFIED
-    if not proven:
-        return Status.LIMIT
-    planned = {str(q) for q in case.planned}
-    short = sla[sla["quarter"].isin(planned) & sla["short_share"].map(is_short)]
-    return Status.SHORT if len(short) else Status.OPTIMAL
-
-
 def _with_causes(
     sla: pd.DataFrame,
     program: Program,
@@ -204,8 +194,8 @@ def _summary(
     bound = None if final.bound is None or math.isinf(final.bound) else (final.bound - deterrent) * USD_PER_UNIT
     planned = tables["purchases"][tables["purchases"]["span"] == "planned"]
     sla = tables["sla"]
-    in_plan = sla["quarter"].isin({str(q) for q in case.planned})
-    short = sla[in_plan & sla["short_share"].map(is_short)]
+    short = sla[sla["short_share"].map(is_short)]
+    in_plan = short["quarter"].isin({str(q) for q in case.planned})
     summary = {
         "case": case.name,
         "case_folder": None if case.source is None else str(case.source),
@@ -219,11 +209,9 @@ def _summary(
         "threads": options.threads,
         "shortfall": {
             "share": _short_share(sla, instance),
-            "bound": (least_short.bound or 0.0) / BASIS_POINTS,
-            "workloads": [
-                {"quarter": r.quarter, "workload": r.workload, "share": r.short_share, "cause": r.cause}
-                for r in short.itertuples()
-            ],
+            "bound": max(least_short.bound or 0.0, 0.0) / BASIS_POINTS,
+            "workloads": _shortfalls(short[in_plan]),
+            "lookahead_workloads": _shortfalls(short[~in_plan]),
         },
         "planned_quarters": [str(q) for q in case.planned],
         "lookahead_quarters": [str(q) for q in case.lookahead],
@@ -250,6 +238,14 @@ def _deterrent(compiled: Compiled, final: Solution) -> float:
     """What the objective holds of the price on what is tolerated, M USD: it is no money."""
     assert final.values is not None
     return float(compiled.cost[compiled.tolerated] @ final.values[compiled.tolerated])
+
+
+def _shortfalls(short: pd.DataFrame) -> list[dict[str, Any]]:
+    """Rows of the SLA table that are short, as plan.json tells them."""
+    return [
+        {"quarter": r.quarter, "workload": r.workload, "share": r.short_share, "cause": r.cause}
+        for r in short.itertuples()
+    ]
 
 
 def _short_share(sla: pd.DataFrame, instance: Instance) -> float:

@@ -1,0 +1,208 @@
+"""What a plan claims of itself: plan.json, causes of shortfall, premises, its own checks, each row once."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from procure.plan.plan import SERVED, is_short
+from procure.plan.premises import evidence_shares, premises_table
+from procure.plan.statements import differ
+
+if TYPE_CHECKING:
+    from procure.case import Case
+    from procure.instance import Instance
+    from procure.plan.plan import Plan
+
+KEYS: dict[str, tuple[str, ...]] = {
+    "purchases": ("quarter", "site", "sku"),
+    "fleet": ("quarter", "site", "sku", "origin", "vintage"),
+    "serving": ("quarter", "site", "point"),
+    "prefill": ("quarter", "site", "workload", "bucket", "sku", "store"),
+    "kv_placement": ("quarter", "site", "workload", "store"),
+    "retention": ("quarter", "site", "workload", "store", "interval"),
+    "lpx_copies": ("quarter", "site", "card"),
+    "pods": ("quarter", "site"),
+    "expansions": ("quarter", "site", "expansion"),
+    "limits": ("family", "quarter", "site", "item"),
+    "cash": ("quarter", "line", "site", "sku"),
+    "costs": ("line", "span"),
+    "sla": ("quarter", "workload"),
+    "demand": ("quarter", "workload", "bucket"),
+    "premises": ("name",),
+    "checks": ("check",),
+}
+"""What a row of each table is about: no two rows are about the same."""
+
+NOT_CHECKED = {
+    "case_folder": "where the case lay when the plan was made; it may have moved since",
+    "gap_asked": "asked by the user of that run; that the status fits it is checked",
+    "method": "how the plan was found does not show in it",
+    "seed": "how the plan was found does not show in it",
+    "threads": "how the plan was found does not show in it",
+    "seconds": "how long that run took",
+    "versions": "what that run was made with; a plan may be checked by another version",
+    "files": "held against the files themselves where a stored result is verified",
+}
+"""Fields of plan.json that nothing can be held against, and why."""
+
+SHORT = 1.1 * SERVED + 5e-6
+"""Share of the weighted demand by which a least shortfall may lie above its bound: what counts as served in every
+workload, and what two stages of a solver leave."""
+MPS_SCALE = 1e6
+"""USD per unit of money in a written MPS file; told here and in the program on purpose."""
+NO_DEPLOYMENT, NOT_WORTH = "no deployment meets its SLA", "not worth its stated price"
+"""Causes that can be told from the case alone; told here and in the solver on purpose."""
+
+
+def rows_once(plan: Plan) -> Iterable[str]:
+    """Rows that are about the same as another one, which sums would hide."""
+    for name, key in KEYS.items():
+        counts = Counter(plan.tables[name][list(key)].itertuples(index=False, name=None))
+        for about, count in counts.items():
+            if count > 1:
+                yield f"{name}: {' '.join(map(str, about))} stands {count} times"
+
+
+def shortfall_proven(summary: dict[str, Any]) -> bool:
+    """Whether no plan can be less short, by the bound on the weighted shortfall."""
+    short = summary["shortfall"]
+    return bool(short["share"] <= short["bound"] + SHORT)
+
+
+def gap_closed(summary: dict[str, Any]) -> bool:
+    """Whether the cost is within the gap asked for of its proven bound."""
+    return summary["gap"] is not None and bool(summary["gap"] <= summary["gap_asked"] + 1e-9)
+
+
+def rightful_status(summary: dict[str, Any]) -> str:
+    """Status that shortfalls and bounds give a plan whose checks all hold.
+
+    ``optimal`` and ``short`` claim that both bounds are reached; a plan of which one is not is a plan at a limit.
+    """
+    if not (shortfall_proven(summary) and gap_closed(summary)):
+        return "limit_with_plan"
+    return "short" if summary["shortfall"]["workloads"] else "optimal"
+
+
+def summary(plan: Plan, case: Case, instance: Instance) -> Iterable[str]:
+    """Every field of plan.json that follows from the case or the tables; :data:`NOT_CHECKED` names the others."""
+    stated = plan.summary
+    wanted = {
+        "case": case.name,
+        "planned_quarters": [str(q) for q in case.planned],
+        "lookahead_quarters": [str(q) for q in case.lookahead],
+        "discount_rate_per_year": case.settings.discount_rate_per_year,
+        "demand_notes": instance["notes"]["sentence"].tolist(),
+        "defaults_used": list(case.defaults_used),
+        "doubts": [str(doubt) for doubt in case.doubts],
+        "purchases": [
+            {"quarter": r.quarter, "site": r.site, "sku": r.sku, "count": r.count} for r in plan.purchases.itertuples()
+        ],
+    }
+    for key, value in wanted.items():
+        if key not in stated or not _same(stated[key], value):
+            yield f"{key} is not what the case and the tables say"
+    if stated.get("mps_scale", MPS_SCALE) != MPS_SCALE:
+        yield f"mps_scale is {stated['mps_scale']}, not {MPS_SCALE:g}"
+    yield from _evidence(plan, case)
+    yield from _shortfall(plan, instance)
+    yield from _bounds(stated)
+    if stated["status"] not in (rightful_status(stated), "verification_failed"):
+        yield f"the status is {stated['status']}; bounds and shortfall say {rightful_status(stated)}"
+
+
+def _same(stated: Any, wanted: Any) -> bool:
+    """Whether two values of JSON are equal; the order of orders does not matter."""
+    if isinstance(wanted, list) and wanted and isinstance(wanted[0], dict) and isinstance(stated, list):
+        return sorted(stated, key=str) == sorted(wanted, key=str)
+    return type(stated) is type(wanted) and bool(stated == wanted)
+
+
+def _evidence(plan: Plan, case: Case) -> Iterable[str]:
+    stated = plan.summary.get("evidence")
+    for basis, shares in evidence_shares(plan.tables, case).items():
+        told = stated.get(basis) if isinstance(stated, dict) else None
+        if not isinstance(told, dict) or set(told) != set(shares) or any(differ(told[k], shares[k]) for k in shares):
+            yield f"the evidence behind {basis.replace('_', '-')} is not that of prices and operating points"
+
+
+def _shortfall(plan: Plan, instance: Instance) -> Iterable[str]:
+    stated = plan.summary["shortfall"]
+    planned = set(instance["quarters"].loc[instance["quarters"]["planned"] == 1, "quarter"])
+    for key, wanted in (("workloads", True), ("lookahead_workloads", False)):
+        short = {
+            (r.quarter, r.workload): r
+            for r in plan.tables["sla"].itertuples()
+            if is_short(r.short_share) and (r.quarter in planned) == wanted
+        }
+        if Counter((w["quarter"], w["workload"]) for w in stated[key]) != Counter(short.keys()):
+            yield f"plan.json and the SLA table name different shortfalls ({key})"
+            continue
+        for w in stated[key]:
+            row, label = short[w["quarter"], w["workload"]], f"{w['quarter']} {w['workload']}"
+            if differ(row.short_share, w["share"]) or row.cause != w["cause"]:
+                yield f"{label}: short by {row.short_share:g}, {row.cause}; plan.json says otherwise"
+    if not -SHORT <= stated["bound"] <= stated["share"] + SHORT:
+        yield f"the least shortfall cannot be {stated['bound']:g} where a plan is short by {stated['share']:g}"
+
+
+def _bounds(stated: dict[str, Any]) -> Iterable[str]:
+    objective, bound, gap = stated["objective_usd"], stated["bound_usd"], stated["gap"]
+    if bound is None or gap is None:
+        if bound is not gap:
+            yield "a gap without a bound, or a bound without a gap"
+        return
+    if bound > objective + 1e-6 * abs(objective) + 1.0:
+        yield f"the bound {bound:,.0f} USD is above the objective {objective:,.0f}"
+    if not abs(gap - max(0.0, objective - bound) / max(abs(objective), 1e-9)) <= 1e-6:
+        yield f"the gap {gap:g} is not that of objective and bound"
+
+
+def causes(plan: Plan, instance: Instance) -> Iterable[str]:
+    """A cause stands where something is short and nowhere else; which limit it names is the solver's word."""
+    names = instance["quarters"]["quarter"].tolist()
+    planned = dict(zip(names, instance["quarters"]["planned"], strict=True))
+    served = {(names[r.t], r.workload) for r in instance["serve"].itertuples()}
+    for r in plan.tables["sla"].itertuples():
+        short = is_short(r.short_share)
+        if bool(r.cause) != short:
+            yield f"{r.quarter} {r.workload}: cause {r.cause!r} of a shortfall of {r.short_share:g}"
+        elif short and (r.cause == NO_DEPLOYMENT) == ((r.quarter, r.workload) in served):
+            yield f"{r.quarter} {r.workload}: cause {r.cause!r} does not fit the operating points of the case"
+        elif r.cause == NOT_WORTH and planned[r.quarter]:
+            yield f"{r.quarter} {r.workload}: a price decides only what the look-ahead serves"
+
+
+def premises(plan: Plan, case: Case, instance: Instance) -> Iterable[str]:
+    """Every premise is the one of the case, catalogue and library, in all its columns."""
+    wanted = _texts(premises_table(case, instance))
+    stated = _texts(plan.tables["premises"])
+    for name in sorted(wanted.keys() | stated.keys()):
+        if wanted.get(name) != stated.get(name):
+            yield f"premise {name} is not that of the case"
+
+
+def _texts(frame: pd.DataFrame) -> dict[str, tuple[str, ...]]:
+    """Rows by name, every cell as text as a CSV file holds it."""
+    rows = frame.astype(object).itertuples(index=False, name=None)
+    return {str(row[0]): tuple(_text(cell) for cell in row) for row in rows}
+
+
+def _text(cell: Any) -> str:
+    return "" if cell is None or (isinstance(cell, float) and math.isnan(cell)) else str(cell)
+
+
+def stated_checks(plan: Plan, found: pd.DataFrame) -> Iterable[str]:
+    """The plan's own checks are those that are found, with what they found."""
+    stated = {r.check: (str(r.holds), _text(r.detail)) for r in plan.tables["checks"].itertuples()}
+    wanted = {r.check: (str(r.holds), _text(r.detail)) for r in found.itertuples()}
+    for name in sorted(wanted.keys() | stated.keys()):
+        if name not in stated:
+            yield f"the plan does not state the check {name!r}"
+        elif wanted.get(name) != stated[name]:
+            yield f"the plan states {name!r} otherwise"
