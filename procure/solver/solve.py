@@ -194,7 +194,7 @@ def _summary(
     bound = None if final.bound is None or math.isinf(final.bound) else (final.bound - deterrent) * USD_PER_UNIT
     planned = tables["purchases"][tables["purchases"]["span"] == "planned"]
     sla = tables["sla"]
-    short = sla[sla["short_share"].map(is_short)]
+    short = sla[sla["short_share"].map(is_short).astype(bool)]
     in_plan = short["quarter"].isin({str(q) for q in case.planned})
     summary = {
         "case": case.name,
