@@ -86,7 +86,7 @@ def _check_type(config: Config) -> None:
     if known is None:
         config.notes.append(f"model_type {config.kind!r} is not known by name; its layers were read from its fields")
     elif known.status == "refused":
-        raise InputError([Fault(config.file, 0, "model_type", config.kind, known.reason)])
+        raise InputError([Fault(config.file, 0, "model_type", config.kind, f"Not counted: {known.reason}.")])
     elif known.status == "unchecked":
         config.notes.append(f"no instance of model_type {config.kind!r} was compared; read from its fields")
     if known is not None and not known.weights_counted:
