@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from procure.instance.first_token import Best, at_best
+
 if TYPE_CHECKING:
     from procure.case import Case
     from procure.instance import Instance
@@ -35,7 +37,7 @@ def check_case(case: Case, instance: Instance | None = None) -> pd.DataFrame:
 
         instance = build(case)
     supply = Supply(case, instance)
-    parts = (_arrivals, _room, _servable, _carried, _power, _small_pools, _held_back)
+    parts = (_arrivals, _room, _servable, _in_time, _carried, _power, _small_pools, _held_back)
     rows: list[tuple[object, ...]] = [
         (DOUBTS, "", f"{doubt.file} {doubt.column}".strip(), np.nan, np.nan, "", True, str(doubt))
         for doubt in case.doubts
@@ -178,6 +180,30 @@ def _servable(supply: Supply) -> list[tuple[object, ...]]:
     return rows
 
 
+def _in_time(supply: Supply) -> list[tuple[object, ...]]:
+    """Whether the share asked for can see its first token in time: the test of the program, with everything bought.
+
+    One row per workload with a TTFT, of the quarter in which it fares worst.
+    """
+    name = "First token in time"
+    worst: dict[str, tuple[float, int, Best]] = {}
+    for (t, workload), best in sorted(at_best(supply.instance.tables).items()):
+        margin = best.in_time_share - best.asked_share
+        if workload not in worst or margin < worst[workload][0]:
+            worst[workload] = (margin, t, best)
+    rows: list[tuple[object, ...]] = []
+    for workload, (_, t, best) in sorted(worst.items()):
+        holds = best.short_share == 0.0
+        text = f"{workload}: at best {best.in_time_share:.2%} within {best.target_s:g} s in {supply.quarters[t]}"
+        text += f" on {', '.join(best.pools)}, {best.asked_share * 100:.4g}% asked"
+        text += f"; that share within {best.reached_s:.3g} s."
+        if not holds:
+            text += f" Any plan is short by {best.short_share:.2%} or more."
+        value, limit = best.in_time_share, best.asked_share
+        rows.append((name, supply.quarters[t], workload, value, limit, "share in time", holds, text))
+    return rows
+
+
 def _carried(supply: Supply) -> list[tuple[object, ...]]:
     """Load of the fleet and firm orders in the quarters before any GPU order can arrive."""
     name = "What stands or is on the way, before own orders arrive"
@@ -218,8 +244,8 @@ def least_load(supply: Supply, t: int, *, reuse: bool) -> float:
     prefill = prefill.loc[[supply.firm[sku][t] > 0 for sku in prefill["sku"]]]
     if not reuse:
         prefill = prefill[prefill["store"] == "recompute"]
-    best = prefill.sort_values("rack_s").assign(full=prefill["store"] == "recompute")
-    prefill = best.drop_duplicates(["workload", "bucket", "sku", "full"])
+    best = prefill.sort_values(["rack_s", "late_share"]).assign(full=prefill["store"] == "recompute")
+    prefill = best.drop_duplicates(["workload", "bucket", "sku", "full", "rack_s"])
     pools = sorted(set(serve["sku"]) | set(prefill["sku"]))
     loads = list(asked.index)
     column = len(serve) + len(prefill)  # the load itself
@@ -237,8 +263,7 @@ def least_load(supply: Supply, t: int, *, reuse: bool) -> float:
             equal[key, position] = 1.0
             continue
         equal[len(loads) + key, position] = 1.0
-        if row.full and not row.meets_ttft:
-            late[row.workload][position] = rate
+        late[row.workload][position] = rate * row.late_share
         if not row.full:
             reused[row.workload][position] = rate
     for index, sku in enumerate(pools):

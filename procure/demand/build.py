@@ -42,6 +42,8 @@ class Demand:
         phases: workload, phase (thinking, burst, visible), tokens, tps_user: the output in order of time.
         notes: workload, quarter, topic, wanted, got, unit, detail: what caps and compaction did.
         dayparts, daypart_rates: see :func:`procure.demand.dayparts.dayparts`.
+        lengths: input tokens at the points of :data:`procure.demand.lengths.SHARES` by (quarter, workload): the whole
+            distribution that the buckets stand for, rising.
     """
 
     buckets: pd.DataFrame
@@ -54,6 +56,7 @@ class Demand:
     notes: pd.DataFrame
     dayparts: pd.DataFrame
     daypart_rates: pd.DataFrame
+    lengths: Mapping[tuple[str, str], np.ndarray]
 
 
 def build(case: Case, *, bucket_count: int = 4) -> Demand:
@@ -103,7 +106,8 @@ def build(case: Case, *, bucket_count: int = 4) -> Demand:
     notes = pd.DataFrame([*compacted, *clipped], columns=NOTES)
     highest = case.tables["forecast"].groupby("workload")["peak_requests_per_s"].max()
     parts = dayparts(scenarios, highest)
-    return Demand(buckets, rates, nodes, reuse, path, scenarios, _phases(scenarios), notes, *parts)
+    whole = {(q, w): got[i, t] for i, w in enumerate(scenarios["workload"]) for t, q in enumerate(quarters)}
+    return Demand(buckets, rates, nodes, reuse, path, scenarios, _phases(scenarios), notes, *parts, whole)
 
 
 def _check_room(scenarios: pd.DataFrame, limits: np.ndarray, growth: np.ndarray) -> None:

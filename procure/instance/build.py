@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from procure import demand as demand_of
 from procure.case.frames import in_order
-from procure.instance import prefill, retention, service
+from procure.instance import first_token, prefill, retention, service
 from procure.instance.demand_tables import demand_tables
 from procure.instance.instance import Instance
 from procure.instance.supply import skus_in_play, supply_tables
@@ -39,13 +39,14 @@ def build(case: Case) -> Instance:
         "rates": rates,
         "lengths": lengths,
         "serve": service.serve_table(case, all_loads, pools, lpx),
-        "prefill": prefill.prefill_table(case, all_loads, pools, reads),
+        **prefill.prefill_tables(case, all_loads, pools, reads),
         **store_tables,
         "idle_hbm": service.idle_hbm_table(all_loads, pools),
         "parked": retention.parked_table(lengths, rates),
         "ages": retention.ages_table(case, demand),
         "lpx_copies": service.lpx_copies_table(case, all_loads, lpx),
     }
+    tables["out_of_reach"] = first_token.out_of_reach(tables)
     settings = {
         "budget_basis": case.settings.budget_basis,
         "budget_carry": case.settings.budget_carry,

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from procure import performance
+from procure.instance.first_token import bucket_means, curve_nodes, late_shares, share_in_time
 from procure.instance.instance import table
 from procure.instance.service import Load, own_curves, vintages
 
@@ -22,95 +23,121 @@ Stores = dict[str, tuple[str, Callable[[Any], float]]]
 """Store → (GPU SKU that alone reads it, or ``""``; bytes/s that one GPU of a pool reads it at)."""
 
 
-def prefill_table(case: Case, all_loads: list[Load], pools: list[Sku], stores: Stores) -> pd.DataFrame:
-    """Ways to prefill every bucket: in full behind the shared prefix, or from each store that the pool can read.
+Prefix = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
+"""Tokens whose cache is there already, of a length, the share that a return reuses and the shared prefix."""
 
-    Reuse whose first token would be late is not a way; a full prefill that is late is one, and says so.
+
+def prefill_tables(case: Case, all_loads: list[Load], pools: list[Sku], stores: Stores) -> dict[str, pd.DataFrame]:
+    """The tables ``prefill`` and ``first_token``.
+
+    Ways to prefill every bucket, in full behind the shared prefix or from each store that the pool can read, with the
+    share of the bucket's requests that each makes late; a way that is late for all is one too, since some may be.
     """
-    rows: list[tuple[Any, ...]] = []
-    curves = own_curves(case)
+    made, own = Ways([], []), own_curves(case)
     for load in all_loads:
         for pool in pools:
-            rows += _full(case, load, pool, curves)
+            _full(case, load, pool, own, made)
             if load.buckets["reused_share"].max() > 0:
-                rows += _reused(case, load, pool, stores, curves)
-    return table("prefill", rows)
+                _reused(case, load, pool, stores, own, made)
+    return {"prefill": table("prefill", made.options), "first_token": table("first_token", made.curves)}
+
+
+@dataclass(frozen=True)
+class Ways:
+    """Rows of ``prefill`` and of ``first_token`` under construction."""
+
+    options: list[tuple[Any, ...]]
+    curves: list[tuple[Any, ...]]
 
 
 @dataclass(frozen=True)
 class Prefill:
-    """Prefill of every bucket of a workload on a pool: GPU-seconds, and seconds to the first token without loading."""
+    """Prefill of a workload on a pool.
+
+    Attributes:
+        gpu_s: GPU-seconds per request, the mean of each bucket row.
+        prefix_tokens: tokens whose cache is there already, at the points of each quarter's lengths.
+        first_token_s: seconds to the first token at those points, loading the prefix from a store left out.
+    """
 
     gpu_s: np.ndarray
-    first_token_s: np.ndarray
-    replica_gpus: int
+    prefix_tokens: dict[int, np.ndarray]
+    first_token_s: dict[int, np.ndarray]
 
 
-def _prefill(
-    case: Case, load: Load, pool: Sku, prefix_of: Callable[[np.ndarray], np.ndarray], curves: Curves | None
-) -> Prefill:
-    """``prefix_of`` gives the tokens, of a length per bucket, whose cache is there already.
+def _behind_shared_prefix(length: np.ndarray, reused: np.ndarray, shared: np.ndarray) -> np.ndarray:
+    del reused
+    return np.minimum(shared, length)
 
-    The cost is the bucket's mean of the function, which is not linear in the length; the first token is judged at the
-    longest prompt of the bucket, and includes handing the cache to the decoding GPUs.
+
+def _behind_own_cache(length: np.ndarray, reused: np.ndarray, shared: np.ndarray) -> np.ndarray:
+    return np.maximum(reused * length, np.minimum(shared, length))
+
+
+def _prefill(case: Case, load: Load, pool: Sku, prefix_of: Prefix, own: Curves | None) -> Prefill:
+    """The cost is the bucket's mean of the function, which is not linear in the length.
+
+    The first token includes handing the cache to the decoding GPUs. ``own`` are the user's rates.
     """
     b = load.buckets
-    longest = b["input_upper_tokens"].to_numpy(float)
-    replica = performance.prefill_gpus_per_replica(pool, load.card, load.weight_precision)
-    gpu_s, first_token_s = np.zeros(len(b)), np.zeros(len(b))
-    formats: dict[str, Any] = {"weight_precision": load.weight_precision, "kv_format": load.kv_format, "curves": curves}
+    gpu_s = np.zeros(len(b))
+    prefix: dict[int, np.ndarray] = {}
+    first: dict[int, np.ndarray] = {}
+    quarter, reused, shared = (b[name].to_numpy() for name in ("t", "reused_share", "shared_prefix_tokens"))
+    formats: dict[str, Any] = {"weight_precision": load.weight_precision, "kv_format": load.kv_format, "curves": own}
     for length, share in load.nodes:  # at once: later software on a path shortens latencies, not GPU-seconds of work
-        kept = prefix_of(length)
+        kept = prefix_of(length, reused, shared)
         formats["vintage"] = case.settings.vintage
         gpu_s += share * performance.prefill_gpu_seconds(
             pool, load.card, new_tokens=length - kept, prefix_tokens=kept, **formats
         )
-    kept = prefix_of(longest)
     for vintage, at in vintages(case, b).items():
         formats["vintage"] = vintage
-        first_token_s[at] = performance.first_token_s(
+        quarters = list(dict.fromkeys(quarter[at].tolist()))
+        whole = np.stack([load.lengths[t] for t in quarters])
+        of = [quarter == t for t in quarters]
+        kept = prefix_of(whole, *(np.array([[column[rows].max()] for rows in of]) for column in (reused, shared)))
+        seconds = performance.first_token_s(
             pool,
             load.card,
-            new_tokens=(longest - kept)[at],
-            prefix_tokens=kept[at],
+            new_tokens=(whole - kept).ravel(),
+            prefix_tokens=kept.ravel(),
             link_share=case.settings.store_utilisation_cap,
             **formats,
         )
-    return Prefill(gpu_s, first_token_s, replica)
+        prefix |= dict(zip(quarters, kept, strict=True))
+        first |= dict(zip(quarters, seconds.reshape(whole.shape), strict=True))
+    return Prefill(gpu_s, prefix, first)
 
 
-def _full(case: Case, load: Load, pool: Sku, curves: Curves | None) -> list[tuple[Any, ...]]:
-    shared = load.buckets["shared_prefix_tokens"].to_numpy(float)
-    cost = _prefill(case, load, pool, lambda length: np.minimum(shared, length), curves)
-    none = np.zeros(len(shared))
-    tokens = load.buckets["input_tokens"].to_numpy(float)
-    stated = performance.prefill_is_stated(pool, load.card, load.weight_precision, tokens, shared, curves)
+def _full(case: Case, load: Load, pool: Sku, own: Curves | None, made: Ways) -> None:
+    cost = _prefill(case, load, pool, _behind_shared_prefix, own)
+    none = np.zeros(len(load.buckets))
+    tokens, shared = (load.buckets[name].to_numpy(float) for name in ("input_tokens", "shared_prefix_tokens"))
+    stated = performance.prefill_is_stated(pool, load.card, load.weight_precision, tokens, shared, own)
     evidence = np.where(stated, "user", "physics").tolist()
-    return _rows(load, pool, "recompute", cost, cost.first_token_s, none, none, evidence)
+    _add(load, pool, "recompute", cost.gpu_s, cost.first_token_s, (none, none), evidence, made)
 
 
-def _reused(case: Case, load: Load, pool: Sku, stores: Stores, curves: Curves | None) -> list[tuple[Any, ...]]:
+def _reused(case: Case, load: Load, pool: Sku, stores: Stores, own: Curves | None, made: Ways) -> None:
     b = load.buckets
     share, shared = b["reused_share"].to_numpy(float), b["shared_prefix_tokens"].to_numpy(float)
-
-    def kept(length: np.ndarray) -> np.ndarray:
-        return np.maximum(share * length, np.minimum(shared, length))
-
-    cost = _prefill(case, load, pool, kept, curves)
+    cost = _prefill(case, load, pool, _behind_own_cache, own)
     visible = b["visible_tokens"].to_numpy(float)
     read, valid = np.zeros(len(b)), np.zeros(len(b))
     for length, part in load.nodes:
-        read += part * np.asarray(load.card.transferred_bytes(kept(length), load.kv_format), dtype=float)
-        valid += part * _valid_bytes(load, length + visible, kept(length))
-    longest = b["input_upper_tokens"].to_numpy(float)
-    most = np.asarray(load.card.transferred_bytes(kept(longest), load.kv_format), dtype=float)
-    rows: list[tuple[Any, ...]] = []
+        kept = _behind_own_cache(length, share, shared)
+        read += part * np.asarray(load.card.transferred_bytes(kept, load.kv_format), dtype=float)
+        valid += part * _valid_bytes(load, length + visible, kept)
+    formats = {"weight_precision": load.weight_precision, "kv_format": load.kv_format}
     for store, (owner, speed) in stores.items():
         if owner in ("", pool.name) and speed(pool) > 0:
-            late = cost.first_token_s + most / (speed(pool) * cost.replica_gpus)
-            physics = ["physics"] * len(b)
-            rows += [r for r in _rows(load, pool, store, cost, late, read, valid, physics) if r[8]]
-    return rows
+            seconds = {
+                t: cost.first_token_s[t]
+                + performance.load_s(pool, load.card, prefix_tokens=kept, bytes_per_s_per_gpu=speed(pool), **formats)
+                for t, kept in cost.prefix_tokens.items()
+            }
+            _add(load, pool, store, cost.gpu_s, seconds, (read, valid), ["physics"] * len(b), made)
 
 
 def _valid_bytes(load: Load, tokens: np.ndarray, kept: np.ndarray) -> np.ndarray:
@@ -123,30 +150,30 @@ def _valid_bytes(load: Load, tokens: np.ndarray, kept: np.ndarray) -> np.ndarray
     return whole - moved
 
 
-def _rows(
+def _add(
     load: Load,
     pool: Sku,
     store: str,
-    cost: Prefill,
-    ttft_s: np.ndarray,
-    read_bytes: np.ndarray,
-    valid_bytes: np.ndarray,
+    gpu_s: np.ndarray,
+    first_token_s: dict[int, np.ndarray],
+    moved: tuple[np.ndarray, np.ndarray],
     evidence: list[str],
-) -> list[tuple[Any, ...]]:
-    return [
-        (
-            f"{load.name}|{bucket.bucket}|{bucket.t}|{pool.name}|{store}",
-            bucket.t,
-            load.name,
-            bucket.bucket,
-            pool.name,
-            store,
-            cost.gpu_s[i] / pool.gpus,
-            ttft_s[i],
-            int(ttft_s[i] <= load.scenario.ttft_s),
-            read_bytes[i],
-            valid_bytes[i],
-            evidence[i],
-        )
-        for i, bucket in enumerate(load.buckets.itertuples())
-    ]
+    made: Ways,
+) -> None:
+    """Rows of one store on one pool: an option for each bucket; a curve for each quarter where a TTFT is asked for."""
+    read_bytes, valid_bytes = moved
+    target, asked = load.scenario.ttft_s, load.scenario.ttft_share
+    for t, bucket in load.buckets.groupby("t", sort=False):
+        seconds = first_token_s[int(t)]
+        ends = np.cumsum(bucket["share"].to_numpy(float)) / bucket["share"].sum()
+        in_time = share_in_time(seconds, target)
+        mean_s = bucket_means(ends, seconds)
+        if np.isfinite(target):
+            nodes = curve_nodes(ends, seconds, (asked, in_time))
+            made.curves.extend((t, load.name, pool.name, store, share, at) for share, at in nodes)
+        for i, name, late, ttft_s in zip(
+            bucket.index, bucket["bucket"], late_shares(ends, in_time), mean_s, strict=True
+        ):
+            option = f"{load.name}|{name}|{t}|{pool.name}|{store}"
+            cost = (gpu_s[i] / pool.gpus, ttft_s, late, read_bytes[i], valid_bytes[i])
+            made.options.append((option, t, load.name, name, pool.name, store, *cost, evidence[i]))

@@ -34,6 +34,8 @@ class Load:
     buckets: pd.DataFrame
     nodes: list[tuple[np.ndarray, np.ndarray]]
     """Lengths (tokens) and shares, one of each per bucket, over which a function of length has the bucket's mean."""
+    lengths: dict[int, np.ndarray]
+    """Input tokens at the points of :data:`procure.demand.lengths.SHARES`, by quarter."""
 
 
 def loads(case: Case, demand: Demand) -> list[Load]:
@@ -58,6 +60,7 @@ def loads(case: Case, demand: Demand) -> list[Load]:
             scenario[row.workload],
             by_workload[row.workload].reset_index(drop=True),
             _nodes(demand.nodes, by_workload[row.workload]),
+            {position[q]: demand.lengths[q, row.workload] for q in by_workload[row.workload]["quarter"].unique()},
         )
         for row in case.tables["workloads"].itertuples()
         if row.workload in by_workload

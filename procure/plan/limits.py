@@ -13,6 +13,7 @@ from typing import Any
 import pandas as pd
 
 from procure.instance import Instance
+from procure.plan.first_token import first_tokens
 from procure.plan.plan import frame
 
 BINDING_SHARE = 1e-6
@@ -75,6 +76,7 @@ def limits_table(instance: Instance, tables: dict[str, pd.DataFrame]) -> pd.Data
     _reserved(s, rows)
     _lpx(s, rows)
     _stores(s, rows)
+    _first_token(s, rows)
     _site(s, rows)
     _structure(s, rows)
     _orders(s, rows)
@@ -254,6 +256,16 @@ def _least_on_readers(s: Standing, readers: set[str]) -> tuple[dict[Any, float],
         rate[r.t, r.workload] += r.requests_per_s
         seconds[r.t, r.workload] += r.requests_per_s * (full.get(key, 0.0) + decode.get(key, 0.0))
     return full, {key: seconds[key] / rate[key] for key in rate if rate[key] > 0}
+
+
+def _first_token(s: Standing, rows: Rows) -> None:
+    """Late first tokens against the share that may be late, and what is counted short beyond it."""
+    rate = {(r.quarter, r.workload): r.requests_per_s for r in s.tables["sla"].itertuples()}
+    short = {(r.quarter, r.workload): r.late_share for r in s.tables["sla"].itertuples()}
+    for key, first in sorted(first_tokens(s.instance, s.tables["prefill"]).items()):
+        if first.late_per_s > 0 and key in rate:
+            limit = first.allowed_per_s + short[key] * rate[key]
+            rows.add("late first tokens", key[0], "", key[1], first.late_per_s, limit, "requests/s")
 
 
 UNITS = {"power_kw": "kW", "positions": "positions", "area_m2": "m2", "liquid_kw": "kW", "ports": "ports"}

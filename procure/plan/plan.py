@@ -15,7 +15,7 @@ import pandas as pd
 from procure.csvtext import guarded, unguarded
 from procure.errors import Fault, InputError, guard_reader
 from procure.files import Listed, Tell, check_folder, silent, write_files
-from procure.plan.reading import summary_faults, table_faults
+from procure.plan.reading import summary_faults, table_faults, with_added
 
 RESULT = "plan.json"
 """The listing of a result folder."""
@@ -81,7 +81,7 @@ TABLES: dict[str, tuple[str, ...]] = {
     "costs": ("line", "span", "npv_usd"),
     "sla": (
         "quarter", "workload", "requests_per_s", "served_share", "short_share", "cause", "ttft_target_s",
-        "ttft_share", "tps_target", "task_s",
+        "ttft_share", "tps_target", "task_s", "late_share", "out_of_reach_share", "ttft_share_asked", "ttft_reached_s",
     ),
     "demand": (
         "quarter", "workload", "bucket", "requests_per_s", "input_tokens", "input_upper_tokens",
@@ -211,7 +211,7 @@ class Plan:
             except (OSError, ValueError, pd.errors.ParserError) as error:
                 faults.append(Fault(str(path), 0, "", "", "This table of the result cannot be read.", str(error)))
                 continue
-            frame = unguarded(frame)
+            frame = with_added(unguarded(frame), name)
             faults += table_faults(str(path), frame, columns, _TEXT)
             tables[name] = frame
         if faults:

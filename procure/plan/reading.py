@@ -13,8 +13,15 @@ from procure.quarter import Quarter
 
 _QUARTERS = {"quarter", "delivery_quarter", "vintage"}
 _FLAGS = {"holds", "binding"}
-_MAY_BE_EMPTY = {"ttft_target_s", "ttft_share", "tps_target", "task_s", "limit", "slack"}
-"""Numbers that a plan leaves out where there is no target, nothing served, or no limit."""
+_ADDED = {"sla": ("late_share", "out_of_reach_share", "ttft_share_asked", "ttft_reached_s")}
+"""Columns that results of earlier releases lack: they are read as empty."""
+_MAY_BE_EMPTY = {"ttft_target_s", "ttft_share", "tps_target", "task_s", "limit", "slack", *_ADDED["sla"]}
+"""Numbers that a plan leaves out where there is no target, nothing served, or no limit, and those of ``_ADDED``."""
+
+
+def with_added(table: pd.DataFrame, name: str) -> pd.DataFrame:
+    """A table of a result, with the columns that its release did not write yet, empty."""
+    return table.assign(**{c: math.nan for c in _ADDED.get(name, ()) if c not in table.columns})
 
 
 def _is_number(value: Any) -> bool:

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from procure.demand.tasks import task_s
+from procure.plan.first_token import first_tokens
 from procure.plan.money import costs_table
 
 if TYPE_CHECKING:
@@ -66,17 +67,10 @@ def structure(plan: Plan, instance: Instance) -> Iterable[str]:
 
 
 def sla(plan: Plan, instance: Instance) -> Iterable[str]:
-    """Shares served and in time, targets, and seconds of a task."""
+    """Shares served, late and in time, targets, the TTFT reached, and seconds of a task."""
     names = instance["quarters"]["quarter"].tolist()
     position = {name: t for t, name in enumerate(names)}
-    options = {(r.t, r.workload, r.bucket, r.sku, r.store): r for r in instance["prefill"].itertuples()}
-    served: dict[tuple[str, str], list[float]] = defaultdict(lambda: [0.0, 0.0, 0.0])
-    for r in plan.tables["prefill"].itertuples():
-        option = options[position[r.quarter], r.workload, r.bucket, r.sku, r.store]
-        sums = served[r.quarter, r.workload]
-        sums[0] += r.requests_per_s
-        sums[1] += r.requests_per_s * option.meets_ttft
-        sums[2] += r.requests_per_s * option.ttft_s
+    given = first_tokens(instance, plan.tables["prefill"])
     asked: dict[tuple[str, str], float] = defaultdict(float)
     for r in instance["rates"].itertuples():
         asked[names[r.t], r.workload] += r.requests_per_s
@@ -93,10 +87,8 @@ def sla(plan: Plan, instance: Instance) -> Iterable[str]:
         if key not in stated:
             yield f"{label}: not in the SLA table"
             continue
-        row, target = stated[key], targets[key[1]]
-        total, in_time, first = served[key]
+        row, target, first = stated[key], targets[key[1]], given[key]
         task = tasks[position[key[0]], key[1]]
-        some = total > 0
         if not -1e-9 <= row.short_share <= 1.0 + 1e-9:
             yield f"{label}: a share of {row.short_share:g} short"
         yield from compare(
@@ -107,8 +99,12 @@ def sla(plan: Plan, instance: Instance) -> Iterable[str]:
                 "served_share": 1.0 - row.short_share,
                 "ttft_target_s": target.ttft_target_s,
                 "tps_target": target.tps_target,
-                "ttft_share": in_time / total if some else math.nan,
-                "task_s": float(task_s(task.calls, first / total, task.output_s, task.tool_s)) if some else math.nan,
+                "ttft_share": first.in_time_share,
+                "task_s": float(task_s(task.calls, first.mean_s, task.output_s, task.tool_s)),
+                "late_share": first.late_share,
+                "out_of_reach_share": first.out_of_reach_share,
+                "ttft_share_asked": target.ttft_share,
+                "ttft_reached_s": first.reached_s,
             },
         )
 

@@ -14,6 +14,7 @@ import pandas as pd
 
 from procure.instance import Instance, build
 from procure.plan import claims, statements
+from procure.plan.first_token import first_tokens
 from procure.plan.limits import BINDING_SHARE, limits_table
 from procure.plan.money import cash_table
 from procure.plan.plan import Plan, Status, frame
@@ -222,10 +223,13 @@ def _demand(plan: Plan, instance: Instance) -> Iterable[str]:
     names = instance["quarters"]["quarter"].tolist()
     served = plan.tables["serving"].groupby(["quarter", "workload", "bucket"])["requests_per_s"].sum().to_dict()
     short = {(r.quarter, r.workload): r.short_share for r in plan.tables["sla"].itertuples()}
+    late = {(r.quarter, r.workload): r.late_share for r in plan.tables["sla"].itertuples()}
+    reachable = _reachable(instance)
     for r in instance["rates"].itertuples():
         if r.requests_per_s > 0:
             key = (names[r.t], r.workload, r.bucket)
-            needed = (1.0 - short.get(key[:2], 0.0)) * r.requests_per_s
+            kept = 1.0 - short.get(key[:2], 0.0) + late.get(key[:2], 0.0)
+            needed = kept * reachable.get((r.t, r.workload, r.bucket), 1.0) * r.requests_per_s
             if unlike(served.get(key, 0.0), needed, r.requests_per_s):
                 yield f"{' '.join(key)}: {served.get(key, 0.0):g} requests/s served of {needed:g}"
     lost = total = 0.0
@@ -238,6 +242,26 @@ def _demand(plan: Plan, instance: Instance) -> Iterable[str]:
     share = lost / total if total else 0.0
     if abs(share - plan.summary["shortfall"]["share"]) > 2e-6:
         yield f"the shortfall is {share:g} of the weighted demand, not {plan.summary['shortfall']['share']:g}"
+
+
+def _reachable(instance: Instance) -> dict[tuple[int, str, str], float]:
+    """Where requests are out of reach of their TTFT: what is served of a bucket for each share served of its workload.
+
+    Only the longest are left out, and the others are served to one share.
+    """
+    away = {(r.t, r.workload, r.bucket): r.share for r in instance["out_of_reach"].itertuples()}
+    rate: dict[tuple[int, str], float] = defaultdict(float)
+    lost: dict[tuple[int, str], float] = defaultdict(float)
+    rates = [r for r in instance["rates"].itertuples() if (r.t, r.workload) in {key[:2] for key in away}]
+    for r in rates:
+        rate[r.t, r.workload] += r.requests_per_s
+        lost[r.t, r.workload] += r.requests_per_s * away.get((r.t, r.workload, r.bucket), 0.0)
+    shares = {}
+    for r in rates:
+        left = 1.0 - lost[r.t, r.workload] / rate[r.t, r.workload]
+        kept = 1.0 - away.get((r.t, r.workload, r.bucket), 0.0)
+        shares[r.t, r.workload, r.bucket] = kept / left if left > 1e-6 else 0.0
+    return shares
 
 
 def _prefill(plan: Plan, instance: Instance) -> Iterable[str]:
@@ -330,23 +354,21 @@ def _placement(plan: Plan, instance: Instance, kept: Any, ages: Any, alpha: Any)
 
 
 def _ttft(plan: Plan, instance: Instance) -> Iterable[str]:
-    """At least the asked share of served requests gets its first token in time."""
-    position = _positions(instance)
-    meets = {(r.t, r.workload, r.bucket, r.sku, r.store): r.meets_ttft for r in instance["prefill"].itertuples()}
-    asked = {r.workload: r for r in instance["workloads"].itertuples()}
-    total: dict[tuple[str, str], float] = defaultdict(float)
-    good: dict[tuple[str, str], float] = defaultdict(float)
-    for r in plan.tables["prefill"].itertuples():
-        total[r.quarter, r.workload] += r.requests_per_s
-        if meets[position[r.quarter], r.workload, r.bucket, r.sku, r.store]:
-            good[r.quarter, r.workload] += r.requests_per_s
-    for (quarter, workload), rate in total.items():
-        needed = asked[workload].ttft_share * rate
-        if over(needed, good[quarter, workload]):
+    """What is late beyond the promise, or out of its reach, is counted short."""
+    stated = {(r.quarter, r.workload): r for r in plan.tables["sla"].itertuples()}
+    asked = {r.workload: r.ttft_share for r in instance["workloads"].itertuples()}
+    for (quarter, workload), first in first_tokens(instance, plan.tables["prefill"]).items():
+        row = stated.get((quarter, workload))
+        if row is None:
+            continue  # said of the SLA table
+        counted = first.allowed_per_s + row.late_share * row.requests_per_s
+        if over(first.late_per_s, counted) and first.late_per_s - counted > SHARE * row.requests_per_s:
             yield (
-                f"{quarter} {workload}: {good[quarter, workload] / rate:.1%} in time, "
-                f"{asked[workload].ttft_share:.1%} asked for"
+                f"{quarter} {workload}: {first.in_time_share:.1%} in time, {asked[workload]:.1%} asked for, "
+                f"{row.late_share:.1%} counted short for it"
             )
+        if row.late_share + first.out_of_reach_share > row.short_share + 2 * SHARE:
+            yield f"{quarter} {workload}: {row.short_share:.1%} short, of which late and out of reach are more"
 
 
 def _tps(plan: Plan, instance: Instance) -> Iterable[str]:

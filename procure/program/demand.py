@@ -11,24 +11,52 @@ from procure.program.linear import Terms
 
 
 def demand_met(m: Any, index: Index) -> None:
-    """Each length bucket is served to the same share of its rate.
+    """Each length bucket is served to the same share of what is within reach of its TTFT.
 
-        Σ_{p,s} serve[p,s] + short[t,w] + tolerated[t,w] = 1        for every t, w, b with a rate
+        Σ_{p,s} serve[p,s] = reachable[t,w,b] · (1 − short[t,w] − tolerated[t,w] + late[t,w])
 
-    Shares of the bucket's rate. One short share covers all buckets of a workload: else the longest would be dropped
-    first. What is ``tolerated`` (planned quarters only) counts as served: see :data:`procure.plan.plan.SERVED`. It may
+    for every t, w, b with a rate. Shares of the bucket's rate. One short share covers all buckets of a workload: else
+    the longest would be dropped first. It counts requests that are not served and, as ``late``, those served too late
+    for the promise. ``reachable`` is 1 but where requests are out of reach of their TTFT
+    (:func:`procure.program.latency.late_prefill_share`): these longest are never served, and
+
+        reachable[t,w,b] = (1 − out_of_reach[t,w,b]) / (1 − beyond[t,w]),    beyond = Σ_b part[b]·out_of_reach[b].
+
+    What is ``tolerated`` (planned quarters only) counts as served: see :data:`procure.plan.plan.SERVED`. It may
     be used only where everything is to be served; where something must go short, all of it is counted.
     """
 
     def rule(m: Any, t: int, workload: str, bucket: str) -> Any:
         row = Terms()
         row.extend(1.0, (m.serve[p.point, site] for p, site in index.serve_by_bucket.get((t, workload, bucket), [])))
-        row.add(1.0, m.short[t, workload])
+        reachable = index.reachable[t, workload, bucket]
+        row.add(reachable, m.short[t, workload])
         if (t, workload) in m.tolerated:
-            row.add(1.0, m.tolerated[t, workload])
-        return row.equal(1.0)
+            row.add(reachable, m.tolerated[t, workload])
+        if (t, workload) in m.late:
+            row.add(-reachable, m.late[t, workload])
+        return row.equal(reachable)
 
     m.demand_met = pyo.Constraint(index.buckets, rule=rule)
+
+
+def short_counts_late(m: Any, index: Index) -> None:
+    """What is served too late for the promise, or is out of its reach, is short.
+
+        late[t,w] + beyond[t,w] ≤ short[t,w] + tolerated[t,w]        for every t, w where requests may be late
+
+    Shares of the workload's rate.
+    """
+
+    def rule(m: Any, t: int, workload: str) -> Any:
+        row = Terms()
+        row.add(1.0, m.late[t, workload])
+        row.add(-1.0, m.short[t, workload])
+        if (t, workload) in m.tolerated:
+            row.add(-1.0, m.tolerated[t, workload])
+        return row.at_most(-index.beyond[t, workload])
+
+    m.short_counts_late = pyo.Constraint(index.may_be_late, rule=rule)
 
 
 BASIS_POINTS = 1e4

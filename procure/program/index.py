@@ -15,6 +15,9 @@ USD_PER_UNIT = 1e6
 BYTES_PER_UNIT = 1e12
 """Bytes in the program are in TB, bandwidth in TB/s."""
 
+ALL = 1.0 - 1e-6
+"""A share above this is everything."""
+
 
 class Point(NamedTuple):
     """One row of the instance's ``serve`` table, with the rate of its bucket."""
@@ -44,7 +47,7 @@ class Option(NamedTuple):
     sku: str
     store: str
     rack_s: float
-    meets_ttft: bool
+    late_share: float
     read_bytes: float
     valid_bytes: float
     rate: float
@@ -163,6 +166,7 @@ class Index:
 
         points: list[Point] = rows("serve", Point, list(Point._fields[:-2]))
         options: list[Option] = rows("prefill", Option, list(Option._fields[:-2]))
+        self._out_of_reach()
         self.copies = {(row.card, row.sku): row for row in instance["lpx_copies"].itertuples()}
         self.serve = [
             (p, site)
@@ -198,6 +202,8 @@ class Index:
         self.serve_by_pool = group(self.serve, lambda x: (x[1], x[0].sku, x[0].t))
         self.prefill_by_site_bucket = group(self.prefill, lambda x: (x[0].t, x[1], x[0].workload, x[0].bucket))
         self.prefill_by_pool = group(self.prefill, lambda x: (x[1], x[0].sku, x[0].t))
+        self.late = group((x for x in self.prefill if self.late_share(x[0]) > 0), lambda x: (x[0].t, x[0].workload))
+        self.may_be_late = sorted(set(self.late) | {key for key, share in self.beyond.items() if share > 0})
         self.reads = group((x for x in self.prefill if x[0].store != "recompute"), lambda x: (x[0].t, x[1], x[0].store))
         self.kept_by_store = group(self.kept, lambda k: (k[0], k[1], k[4]))
         self.in_held_hosts = sorted({
@@ -207,6 +213,26 @@ class Index:
             if (site, u.sku, t) in self.in_stock
             and any(self.reserved.get((t, site, host), 0.0) > 0 for host in self.places.get(u.sku, {}))
         })  # fmt: skip
+
+    def _out_of_reach(self) -> None:
+        """Requests that no hardware brings in time beyond what may be late: shares of their bucket and workload."""
+        self.out_of_reach = dict.fromkeys(self.buckets, 0.0)
+        self.beyond = dict.fromkeys(self.loads, 0.0)
+        for key, share in lookup(self.instance["out_of_reach"], ["t", "workload", "bucket"], "share").items():
+            self.out_of_reach[key] = share
+            self.beyond[key[:2]] += share * self.rate[key] / self.load_rate[key[:2]]
+        self.reachable = {
+            (t, w, b): (1.0 - self.out_of_reach[t, w, b]) / (1.0 - self.beyond[t, w])
+            if self.beyond[t, w] < ALL
+            else 0.0
+            for t, w, b in self.buckets
+        }
+        """Share of a bucket's rate that is served for each share of the workload's rate that is."""
+
+    def late_share(self, option: Option) -> float:
+        """Late share of the requests of a bucket that are within reach: those out of it are its longest."""
+        away = self.out_of_reach[option.t, option.workload, option.bucket]
+        return (option.late_share - away) / (1.0 - away) if away < ALL else 0.0
 
     def delivered(self, site: str, sku: str, t: int) -> list[tuple[str, str, int]]:
         """Orders that have been delivered by quarter ``t``."""

@@ -6,29 +6,39 @@ from typing import Any
 
 import pyomo.environ as pyo
 
-from procure.program.index import Index, group
+from procure.program.index import ALL, Index, group
 from procure.program.linear import Terms
 
 
 def late_prefill_share(m: Any, index: Index) -> None:
-    """Requests whose full prefill takes longer than TTFT are at most the share that may be late.
+    """Requests whose first token comes too late are at most the share that may be late, or are counted short.
 
-        Σ_{s,o late} rate·prefill[o,s] ≤ (1 − ttft_share[w]) · Σ_{s,p} rate·serve[p,s]        for every t, w
+        Σ_{s,o} rate·late_share[o]·prefill[o,s] ≤ (1 − ttft_share[w])/(1 − beyond[t,w]) · Σ_{s,p} rate·serve[p,s]
+                                                  + Σ_b rate · late[t,w]        for every t, w
 
-    Shares of the workload's rate. Reuse that would be late has no option at all; misses always exist, so a hard test
-    would delete the long buckets.
+    Shares of the workload's rate. ``late_share`` of a way comes from the distribution of lengths inside its bucket,
+    hits as well as full prefills: so what changes with the target changes by as much as there are requests. Late
+    requests beyond the allowance are served, late, and counted short by ``late``, one for one: 14% late where 10% may
+    be are 4% short. They take the capacity that they take: were they dropped instead, a plan short of racks would
+    call its longest requests late to be rid of them.
+
+    Only what no hardware in play brings in time, beyond the allowance, is not served at all (``out_of_reach``, the
+    longest requests): no racks are bought for requests that are short whatever is bought. The rest of such a bucket is
+    late by (late_share − out_of_reach)/(1 − out_of_reach). ``(1 − short + late)/(1 − beyond)``, which Σ serve gives,
+    is the share of the workload that is not dropped for lack of capacity.
     """
-    late = group((x for x in index.prefill if not x[0].meets_ttft), lambda x: (x[0].t, x[0].workload))
     serving = group(index.serve, lambda x: (x[0].t, x[0].workload))
 
     def rule(m: Any, t: int, workload: str) -> Any:
         row = Terms()
         total = index.load_rate[t, workload]
-        for o, s in late[t, workload]:
-            row.add(o.rate / total, m.prefill[o.option, s])
-        allowed = 1.0 - index.workload[workload].ttft_share
+        for o, s in index.late[t, workload]:
+            row.add(index.late_share(o) * o.rate / total, m.prefill[o.option, s])
+        allowed = (1.0 - index.workload[workload].ttft_share) / (1.0 - index.beyond[t, workload])
         for p, s in serving.get((t, workload), []):
             row.add(-allowed * p.rate / total, m.serve[p.point, s])
+        row.add(-1.0, m.late[t, workload])
         return row.at_most(0.0)
 
-    m.late_prefill_share = pyo.Constraint(sorted(late), rule=rule)
+    within_reach = [key for key in sorted(index.late) if index.beyond[key] < ALL]
+    m.late_prefill_share = pyo.Constraint(within_reach, rule=rule)

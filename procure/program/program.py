@@ -32,6 +32,7 @@ FAMILIES = (
     fleet.retire_within_group,
     fleet.reserved_stands,
     demand.demand_met,
+    demand.short_counts_late,
     demand.shortfall_of_quarter,
     prefill.prefill_where_decoded,
     compute.work_within_racks,

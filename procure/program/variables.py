@@ -21,9 +21,10 @@ def add_variables(m: Any, index: Index) -> None:
         serve[point, site] and prefill[option, site] shares of the rate of their bucket;
         fitted[site, sku, t] kits or enclosures that serve where some of their hosts are reserved, units;
         kept[t, site, workload, interval, store] share of the workload's rate whose cache stays through the interval;
-        short[t, workload] share unserved; quarter_short[t] weighted shortfall of a planned quarter, in basis points of
-        the weighted demand of all planned quarters; tolerated[t, workload] share unserved that counts as served, in
-        planned quarters; carry[t] budget carried into t + 1, M USD.
+        short[t, workload] share unserved or served too late for the promise, of which late[t, workload] is served;
+        quarter_short[t] weighted shortfall of a planned quarter, in basis points of the weighted demand of all planned
+        quarters; tolerated[t, workload] share unserved that counts as served, in planned quarters; carry[t] budget
+        carried into t + 1, M USD.
     """
     m.buy = pyo.Var(index.orders, domain=pyo.NonNegativeIntegers)
     m.ordered = pyo.Var(
@@ -53,6 +54,7 @@ def add_variables(m: Any, index: Index) -> None:
     m.kept = pyo.Var(index.kept, domain=pyo.NonNegativeReals)
     m.short = pyo.Var(index.loads, bounds=(0, 1))
     m.tolerated = pyo.Var([(t, w) for t, w in index.loads if t in index.planned], bounds=(0, SERVED))
+    m.late = pyo.Var(index.may_be_late, domain=pyo.NonNegativeReals)
     m.quarter_short = pyo.Var(index.planned, domain=pyo.NonNegativeReals)
     m.carry = pyo.Var(index.t, domain=pyo.NonNegativeReals)
     m.counting = [m.own]

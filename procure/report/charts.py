@@ -85,7 +85,7 @@ def charts(plan: Plan) -> dict[str, tuple[str, str, Callable[[], Figure]]]:
     if len(tables["sla"]):
         made["service"] = (
             "Requests by workload",
-            "Peak requests per second served; what cannot be served is hatched.",
+            "Peak requests per second served; what cannot be served as promised is hatched.",
             lambda: service(tables["sla"], timeline),
         )
     return made
@@ -173,10 +173,10 @@ def service(sla: pd.DataFrame, timeline: Timeline) -> Figure:
     for panel, key in zip(panels, requests, strict=False):
         lost = [v or 0.0 for v in short[key]]
         served = [(total or 0.0) - missing for total, missing in zip(requests[key], lost, strict=True)]
-        _bars(panel, {"served": served, "not served": lost}, [COLOURS[2], "white"], ["", "////"])
+        _bars(panel, {"served": served, "short": lost}, [COLOURS[2], "white"], ["", "////"])
         _dress(panel, timeline, _short(key[0]), "requests/s")
     _legend(figure, [Patch(color=COLOURS[2], label="served"),
-                     Patch(facecolor="white", edgecolor="black", hatch="////", label="not served"),
+                     Patch(facecolor="white", edgecolor="black", hatch="////", label="not served as promised"),
                      _later_patch()])  # fmt: skip
     return figure
 

@@ -94,7 +94,7 @@ def facts(plan: Plan) -> list[tuple[str, str]]:
         ("Net present cost, planned quarters", words.usd(float(npv.get("planned", 0.0)))),
         ("with look-ahead and residual values", words.usd(plan.objective_usd)),
         ("Paid for orders in planned quarters", words.usd(paid)),
-        ("Planned requests not served, by priority", words.share(words.short_share(plan))),
+        ("Planned requests not served as promised, by priority", words.share(words.short_share(plan))),
         ("Planned", words.quarter_ranges(planned)),
         ("Look-ahead", words.quarter_ranges(later) or "none"),
     ]

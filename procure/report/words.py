@@ -58,7 +58,7 @@ def count_of(number: float, noun: str) -> str:
 
 
 def short_share(plan: Plan) -> float:
-    """Share of the planned quarters' requests, weighted by priority, that is not served; 0 below the solver's noise."""
+    """Share of the planned quarters' requests, weighted by priority, that is not served as promised; 0 below noise."""
     found = float(plan.summary["shortfall"]["share"])
     return found if found > 1e-6 else 0.0
 
@@ -76,13 +76,14 @@ def status_sentence(plan: Plan) -> str:
         case Status.OPTIMAL:
             return f"Every SLA of the planned quarters is met; the cost is {within}."
         case Status.SHORT:
-            return f"The cost is {within}, but {share(short_share(plan))} of the planned requests cannot be served."
+            short = share(short_share(plan))
+            return f"The cost is {within}, but {short} of the planned requests cannot be served as promised."
         case Status.LIMIT:
-            short = short_share(plan)
+            lost = short_share(plan)
             served = (
                 "every SLA of the planned quarters is met"
-                if short == 0
-                else f"{share(short)} of the planned requests are not served"
+                if lost == 0
+                else f"{share(lost)} of the planned requests are not served as promised"
             )
             return f"Stopped by a limit before the proof was complete: {served}, the cost is {within}."
     return "DO NOT USE: the plan does not pass its own verification; see the checks."
@@ -145,7 +146,7 @@ def figure(number: float) -> str:
 
 
 def causes(plan: Plan, span: str) -> list[str]:
-    """What is not served in the quarters of a span: workload, mean share of its requests, quarters, cause."""
+    """What is short in the quarters of a span: workload, mean share of its requests, quarters, cause."""
     sla = plan.tables["sla"]
     planned = sla["quarter"].isin(planned_quarters(plan))
     short = sla[(sla["short_share"] > 0) & (planned if span == "planned" else ~planned)]

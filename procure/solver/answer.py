@@ -11,6 +11,7 @@ import pandas as pd
 
 from procure.demand.tasks import task_s
 from procure.instance import Instance
+from procure.plan.first_token import first_tokens
 from procure.plan.limits import limits_table
 from procure.plan.money import cash_table, costs_table
 from procure.plan.plan import frame
@@ -208,27 +209,22 @@ def _placement(m: Any, index: Index, value: Values, names: dict[int, str]) -> pd
 
 
 def _sla(m: Any, index: Index, value: Values, names: dict[int, str], prefill: pd.DataFrame) -> pd.DataFrame:
-    """What each workload gets: share served, share in time to the first token, seconds of a task."""
-    options = {(r.t, r.workload, r.bucket, r.sku, r.store): r for r in index.instance["prefill"].itertuples()}
-    position = {name: t for t, name in names.items()}
-    seen: dict[tuple[int, str], list[float]] = defaultdict(lambda: [0.0, 0.0, 0.0])
-    for row in prefill.itertuples():
-        option = options[position[row.quarter], row.workload, row.bucket, row.sku, row.store]
-        entry = seen[position[row.quarter], row.workload]
-        entry[0] += row.requests_per_s
-        entry[1] += row.requests_per_s * option.meets_ttft
-        entry[2] += row.requests_per_s * option.ttft_s
+    """What each workload gets: share served, share in time to the first token, seconds of a task.
+
+    The share late beyond the promise is worked out from the prefill, so that a price of zero cannot leave it slack.
+    """
+    first = first_tokens(index.instance, prefill)
     rows = []
     for t, w in index.loads:
+        given, target, task = first[names[t], w], index.workload[w], index.task[t, w]
+        late = given.late_share
         short = value(m.short[t, w]) + (value(m.tolerated[t, w]) if (t, w) in m.tolerated else 0.0)
+        short += late - (value(m.late[t, w]) if (t, w) in m.late else 0.0)
         short = min(short, 1.0) if short > TINY else 0.0
-        served, in_time, first = seen[t, w]
-        target = index.workload[w]
-        task = index.task[t, w]
-        seconds = float(task_s(task.calls, first / served, task.output_s, task.tool_s)) if served > 0 else math.nan
+        seconds = float(task_s(task.calls, given.mean_s, task.output_s, task.tool_s))
         rows.append(
-            (names[t], w, index.load_rate[t, w], 1.0 - short, short, "", target.ttft_target_s,
-             in_time / served if served > 0 else math.nan, target.tps_target, seconds)
+            (names[t], w, index.load_rate[t, w], 1.0 - short, short, "", target.ttft_target_s, given.in_time_share,
+             target.tps_target, seconds, late, given.out_of_reach_share, target.ttft_share, given.reached_s)
         )  # fmt: skip
     return frame("sla", rows)
 

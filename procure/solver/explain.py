@@ -18,6 +18,8 @@ import numpy as np
 from scipy import sparse
 
 from procure.instance import Instance
+from procure.instance.first_token import at_best
+from procure.plan.plan import SERVED
 from procure.program import Program
 from procure.program.structure import order_bound
 from procure.solver.compile import Compiled
@@ -38,6 +40,8 @@ SECONDS_ALONE = 10.0
 FREE_ORDER = 1e4
 """Units in an order that nothing bounds."""
 
+TTFT = "time to first token"
+
 RESOURCES = {
     "power": "power_kw",
     "positions": "positions",
@@ -50,9 +54,9 @@ FAMILIES = {
     "supply": ("supply_cap",),
     "pods": ("places_in_pods", "lpx_copies_within_pods"),
     "minimum order": ("minimum_order", "order_placed"),
-    "time to first token": ("late_prefill_share",),
+    TTFT: ("late_prefill_share",),
 }
-LIMITS = ("budget", *RESOURCES, "supply", "pods", "minimum order", "time to first token")
+LIMITS = ("budget", *RESOURCES, "supply", "pods", "minimum order", TTFT)
 """Limits that a planner can move, in the order in which they are told."""
 
 NO_DEPLOYMENT = "no deployment meets its SLA"
@@ -113,6 +117,7 @@ class _Case:
 
     def __init__(self, program: Program, instance: Instance, questions: _Questions) -> None:
         self.index, self.ask = program.index, questions
+        self.best = at_best(instance.tables)
         self.serving: dict[str, set[str]] = defaultdict(set)
         self.pointed: set[tuple[int, str]] = set()
         for r in instance["serve"].itertuples():
@@ -124,7 +129,16 @@ class _Case:
             self.arrival[sku] = min(self.arrival.get(sku, arrival), arrival)
 
     def cause(self, t: int, workload: str) -> str:
-        """Why a workload is short in a quarter, in words."""
+        """Why a workload is short in a quarter, in words; what is out of reach of its TTFT apart from the rest."""
+        away = self.index.beyond[t, workload]
+        if self.ask.short_share((t, workload)) - away <= SERVED:
+            return f"out of reach: {self.best[t, workload].words}" if away > 0 else self._cause(t, workload)
+        text = self._cause(t, workload)
+        if TTFT in text:
+            text += f" ({self.best[t, workload].words})"
+        return f"{text}; {away:.1%} out of reach: {self.best[t, workload].words}" if away > 0 else text
+
+    def _cause(self, t: int, workload: str) -> str:
         key = (t, workload)
         if key not in self.pointed:
             return NO_DEPLOYMENT
@@ -216,7 +230,10 @@ class _Questions:
     def _batch(self, limits: tuple[str, ...], ahead: bool) -> dict[tuple[int, str], bool | None]:
         """One linear program that puts the question of every workload and quarter at once.
 
-            max Σ_k y[k]    subject to the rows and short[k] ≤ plan's short[k] · (1 − y[k]), y[k] ≤ RELIEF / count
+            max Σ_k y[k]    subject to the rows and
+            short[k] − beyond[k] ≤ (plan's short[k] − beyond[k]) · (1 − y[k]), y[k] ≤ RELIEF / count
+
+        beyond[k] is out of reach of its TTFT, whatever is lifted.
 
         If k alone could be relieved by :data:`RELIEF`, mixing that service into any other raises Σ y while y[k] is
         below its bound: at the optimum y[k] is at the bound. Zero says that it could not. Between the two it may
@@ -226,9 +243,10 @@ class _Questions:
         solver = self._load(limits, ahead, None)
         count, first, most = len(self.compiled.columns), len(self.compiled.keys), RELIEF / len(keys)
         for i, key in enumerate(keys):
-            share, column = float(self.values[self._column(key)]), self._column(key)
+            share, column = self.short_share(key), self._column(key)
+            within = max(share - self.program.index.beyond[key], 0.0)
             solver.addRow(-INFINITY, share + HELD, 1, np.array([column], dtype=np.int32), np.ones(1))
-            solver.addCol(-1.0, 0.0, most, 1, np.array([first + i], dtype=np.int32), np.array([share]))
+            solver.addCol(-1.0, 0.0, most, 1, np.array([first + i], dtype=np.int32), np.array([within]))
         answer = run(solver, self.end - time.perf_counter())
         if answer.status != "optimal" or answer.values is None:
             return dict.fromkeys(keys)
@@ -247,7 +265,8 @@ class _Questions:
 
     def _target(self, key: tuple[int, str]) -> float:
         """The share short at which a workload counts as relieved."""
-        return float(self.values[self._column(key)]) * (1.0 - RELIEF)
+        away = self.program.index.beyond[key]
+        return away + (self.short_share(key) - away) * (1.0 - RELIEF)
 
     def _least(self, solver: Any, key: tuple[int, str], seconds: float, is_mip: bool) -> Answer:
         """The least share short of one workload in a quarter."""
@@ -299,6 +318,10 @@ class _Questions:
                 most = min(order_bound(index, key[0], without), FREE_ORDER)
                 matrix[row, self.compiled.column(model.ordered[key])] = -most
         return sparse.csr_matrix(matrix)
+
+    def short_share(self, key: tuple[int, str]) -> float:
+        """Share of a workload's requests that the plan leaves short."""
+        return float(self.values[self._column(key)])
 
     def _column(self, key: tuple[int, str]) -> int:
         return self.compiled.column(self.program.model.short[key])

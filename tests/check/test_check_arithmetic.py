@@ -84,15 +84,15 @@ def test_load_of_one_workload_on_one_pool_is_what_hand_arithmetic_gives(case):
         "ages": [(0, "w", 0, 60.0, 60.0, 0.4, 0.2)],
         "serve": [("p", 0, "w", 0, "card", "gpu", "gpu", 2.0, "", 0.0, 0.0, 20.0, 1.0, "physics")],
         "prefill": [
-            ("full", 0, "w", 0, "gpu", "recompute", 1.0, 0.5, 1, 0.0, 0.0, "physics"),
-            ("kept", 0, "w", 0, "gpu", "dram", 0.0, 0.1, 1, 1.0, 1.0, "physics"),
+            ("full", 0, "w", 0, "gpu", "recompute", 1.0, 0.5, 0.0, 0.0, 0.0, "physics"),
+            ("kept", 0, "w", 0, "gpu", "dram", 0.0, 0.1, 0.0, 1.0, 1.0, "physics"),
         ],
     }
     tables = {name: pd.DataFrame(rows.get(name, []), columns=list(columns)) for name, columns in SCHEMA.items()}
     supply = Supply(case, Instance(tables, {}))
     assert least_load(supply, 0, reuse=False) == pytest.approx(10 * 3 / (50 * 0.6))
     assert least_load(supply, 0, reuse=True) == pytest.approx(10 * (2 + 0.6) / (50 * 0.6))
-    late = tables["prefill"].assign(meets_ttft=[0, 1])
+    late = tables["prefill"].assign(late_share=[1.0, 0.0])
     supply = Supply(case, Instance({**tables, "prefill": late}, {}))
     assert least_load(supply, 0, reuse=True) == np.inf  # 60% must be prefilled in full, and only 10% may be late
 

@@ -6,6 +6,7 @@ shares, bytes instead of TB, one dictionary of coefficients per row, solved by s
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,7 +16,8 @@ from scipy.optimize import linprog
 from scipy.sparse import csr_matrix
 
 from procure import demand, performance
-from procure.quarter import HOURS_PER_QUARTER
+from procure.demand.lengths import SHARES
+from procure.quarter import HOURS_PER_QUARTER, Quarter
 
 TB = 1e12
 SECONDS = HOURS_PER_QUARTER * 3_600
@@ -98,9 +100,8 @@ class Fill:
     pool: str
     store: str
     rack_s: float
-    late: bool
+    late: float
     read_bytes: float
-    valid_bytes: float
     valid_bytes: float
 
 
@@ -233,14 +234,14 @@ class Service:
         return max(0.0, 1.0 - hardware.ssd_included_bytes / self.inside(pool).store_bytes)
 
     def fills(self, t: int, w: str) -> list[Fill]:
-        """Ways to prefill every bucket; reuse that would come late is none."""
+        """Ways to prefill every bucket, with the share of its requests that comes late."""
         key = ("fills", t, w)
         if key not in self._cache:
             self._cache[key] = [fill for pool in self.pools for fill in self._prefill(t, w, pool)]
         return self._cache[key]
 
     def _prefill(self, t: int, w: str, pool: str) -> list[Fill]:
-        row, s = self.workloads[w], self.scenario[w]
+        row = self.workloads[w]
         card, hardware = self.case.cards[row.card], self.sku[pool]
         p = self.path[self.names[t], w].reused_share if (self.names[t], w) in self.path else 0.0
         kinds = {"weight_precision": row.weight_precision, "kv_format": row.kv_format, "vintage": self.vintage(t)}
@@ -259,6 +260,7 @@ class Service:
             new = card.transferred_bytes(np.array([length]), row.kv_format, cached_tokens=np.array([held]))
             return whole - float(new[0])
 
+        links = hardware.scale_out_bytes_per_s_per_gpu * gpus
         made = []
         for b in self.buckets[self.names[t], w]:
             for store, bytes_per_s in {"recompute": np.inf, **(self.stores(pool) if p > 0 else {})}.items():
@@ -268,15 +270,13 @@ class Service:
                     shared = min(b.shared_prefix_tokens, length)
                     return max(p * length, shared) if reuse else shared
 
-                longest = b.input_upper_tokens
-                given = {"new_tokens": [longest - held(longest)], "prefix_tokens": [held(longest)]}
-                wall = performance.prefill_latency_s(hardware, card, **given, **kinds)[0]
-                wall += moved(longest) / (hardware.scale_out_bytes_per_s_per_gpu * gpus * self.s.store_utilisation_cap)
-                if reuse:
-                    wall += moved(held(longest)) / (bytes_per_s * gpus)
-                late = bool(wall > s.ttft_s)
-                if reuse and late:
-                    continue
+                def wall(length: float, reuse: bool = reuse, held: Any = held, rate: float = bytes_per_s) -> float:
+                    given = {"new_tokens": [length - held(length)], "prefix_tokens": [held(length)]}
+                    seconds = performance.prefill_latency_s(hardware, card, **given, **kinds)[0]
+                    seconds += moved(length) / (links * self.s.store_utilisation_cap)
+                    return seconds + (moved(held(length)) / (rate * gpus) if reuse else 0.0)
+
+                late = self.share_longer(t, w, b, wall)
                 busy = self.mean_of(t, w, b, lambda n, held=held: work(n, held(n)))
                 read = self.mean_of(t, w, b, lambda n, held=held: moved(held(n))) if reuse else 0.0
                 valid = (
@@ -286,6 +286,65 @@ class Service:
                 )
                 made.append(Fill(b.bucket, pool, store, busy, late, read, valid))
         return made
+
+    def share_longer(self, t: int, w: str, b: Any, wall: Any) -> float:
+        """Share of a bucket that is longer than the longest prompt whose first token is in time, found by halving.
+
+        The share below a length is read off the points of the distribution, each in the middle of its cell.
+        """
+        lengths, target = self.asked.lengths[self.names[t], w], self.scenario[w].ttft_s
+        upto = np.cumsum(SHARES)
+        low, high = 0, len(lengths)  # points in time, by halving, then the place between two of them
+        while low < high:
+            middle = (low + high) // 2
+            low, high = (middle + 1, high) if wall(lengths[middle]) <= target else (low, middle)
+        if low in (0, len(lengths)):
+            in_time = float(low > 0)
+        else:
+            before, after = wall(lengths[low - 1]), wall(lengths[low])
+            part = (target - before) / (after - before)
+            middles = [upto[i] - SHARES[i] / 2 for i in (low - 1, low)]
+            in_time = middles[0] + part * (middles[1] - middles[0])
+        rows = self.buckets[self.names[t], w]
+        start = sum(x.share for x in rows if x.bucket < b.bucket)
+        late = min(max((start + b.share - max(start, in_time)) / b.share, 0.0), 1.0)
+        return late if late >= 1e-6 else 0.0
+
+    def out_of_reach(self, t: int, w: str) -> dict[int, float]:
+        """Requests by bucket that no pool brings in time beyond what may be late, the longest first; requests/s."""
+        if not np.isfinite(self.scenario[w].ttft_s):
+            return {}
+        rows = {b.bucket: b for b in self.buckets[self.names[t], w] if self.rate(w, b) > 0}
+        returns = any(age.return_share > 0 for age in self.reuse.get(w, []))
+        least = {
+            bucket: min(
+                (f.late for f in self.fills(t, w)
+                 if f.bucket == bucket and (f.store == "recompute" or returns) and self.ready(f.pool, t)),
+                default=0.0,
+            )
+            for bucket in rows
+        }  # fmt: skip
+        left = sum(least[k] * self.rate(w, b) for k, b in rows.items())
+        left -= (1 - self.scenario[w].ttft_share) * sum(self.rate(w, b) for b in rows.values())
+        lost = {}
+        for bucket in sorted(rows, reverse=True):
+            lost[bucket] = max(min(left, least[bucket] * self.rate(w, rows[bucket])), 0.0)
+            left -= lost[bucket]
+        return lost
+
+    def ready(self, pool: str, t: int) -> bool:
+        """Whether a unit may stand in a quarter: it is owned or on order by then, or can be ordered in time."""
+        position = {name: i for i, name in enumerate(self.names)}
+        orders = [position[str(r.delivery)] for r in self.case.tables["orders"].itertuples() if r.sku == pool]
+        if pool in set(self.case.tables["fleet"]["sku"]) or any(at <= t for at in orders):
+            return True
+        hardware = self.sku[pool]
+        return pool in self.s.may_buy and any(
+            (not hardware.available_from or self.case.quarters[at] >= Quarter(hardware.available_from))
+            and (not hardware.last_order or self.case.quarters[at - lead] <= Quarter(hardware.last_order))
+            for lead in [math.ceil(hardware.lead_quarters)]
+            for at in range(lead, t + 1)
+        )
 
     def parked_bytes(self, t: int, w: str) -> float:
         """Mean bytes of a parked sequence."""
@@ -333,8 +392,10 @@ class Service:
             total = sum(self.rate(w, b) for b in buckets.values())
             served: dict[Any, dict[Any, float]] = defaultdict(dict)
             late: dict[Any, float] = {}
-            short = (t, "short", w)
+            short, tardy = (t, "short", w), (t, "tardy", w)
             rows.most[short] = 1.0
+            lost = self.out_of_reach(t, w)
+            beyond = sum(lost.values()) / total
             for site in self.site:
                 hits: dict[tuple[int, str], dict[Any, float]] = defaultdict(dict)
                 filled: dict[int, dict[Any, float]] = defaultdict(dict)
@@ -358,8 +419,9 @@ class Service:
                     x = (t, "fill", site, w, fill)
                     filled[fill.bucket][x] = 1.0
                     works[site, fill.pool][x] = fill.rack_s
-                    if fill.late:
-                        late[x] = 1.0
+                    here_lost = lost.get(fill.bucket, 0.0) / self.rate(w, buckets[fill.bucket])
+                    if fill.late > here_lost:
+                        late[x] = (fill.late - here_lost) / (1 - here_lost)
                     if fill.store != "recompute":
                         used_stores.add(fill.store)
                         hits[fill.bucket, fill.store][x] = 1.0
@@ -372,12 +434,19 @@ class Service:
                     if filled[bucket]:
                         rows.equals(filled[bucket], 0.0)
                 self._keep(rows, t, site, w, used_stores, hits, here, buckets, total, held, writes, wears)
-            for bucket, b in buckets.items():
-                rows.equals({**served[bucket], short: self.rate(w, b)}, self.rate(w, b))
-            if late:
+            for (
+                bucket,
+                b,
+            ) in buckets.items():  # what is not out of reach is served to one share, late ones beyond it too
+                within = (self.rate(w, b) - lost.get(bucket, 0.0)) / (1 - beyond) if beyond < 1 - 1e-6 else 0.0
+                rows.equals({**served[bucket], short: within, tardy: -within}, within)
+            rows.at_most({tardy: 1.0, short: -1.0}, -beyond)
+            if late and beyond < 1 - 1e-6:
                 share = self.scenario[w].ttft_share if np.isfinite(self.scenario[w].ttft_s) else 0.0
-                everything = {x: -(1 - share) for by in served.values() for x in by}
-                rows.at_most({**late, **everything}, 0.0)
+                everything = {x: -(1 - share) / (1 - beyond) for by in served.values() for x in by}
+                rows.at_most({**late, **everything, tardy: -total}, 0.0)
+            else:
+                rows.most[tardy] = 0.0
         for (site, pool), work in works.items():
             free = own[site, pool] - reserved.get((site, pool), 0)
             rows.at_most(work, self.up * self.s.utilisation_cap * free)

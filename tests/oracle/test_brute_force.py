@@ -215,6 +215,29 @@ def deferrable_beside_voice() -> Any:
     return case, {"hgx-b300": 2}
 
 
+LLAMA = {"scenario": "chat", "card": "llama-3.1-70b"}
+
+
+def late_prompts() -> Any:
+    """Old servers are late for more than may be: a new rack takes as many of the long prompts as it must."""
+    tables = {"fleet": fleet(("a", "hgx-h200", 12, "2025Q1", 3e5))}
+    chat = {"chat": {"ttft_s": 2.0, "ttft_share": 0.97}}
+    return tiny(peaks={"chat": [12, 12, 12]}, workloads=chat, sites=places(12), tables=tables), {GB: 2}
+
+
+def late_beyond_the_promise() -> Any:
+    """Hits are in time, many others are not, and a part is out of reach of any pool: short by that much, no more."""
+    tables = {"fleet": fleet(("a", "hgx-h100", 2, "2025Q1", 2e5))}
+    chat = {"chat": {**LLAMA, "ttft_s": 0.5, "ttft_share": 0.99}}
+    return tiny(skus=("hgx-h100",), peaks={"chat": [0.8, 0.9, 0.9]}, workloads=chat, tables=tables), {"hgx-h100": 4}
+
+
+def nothing_returns_in_time() -> Any:
+    """No reuse: whole buckets are out of reach, and the rest is served without a server for them."""
+    chat = {"chat": {**LLAMA, "ttft_s": 0.8, "ttft_share": 0.9, "reuse_curve": "none"}}
+    return tiny(skus=("hgx-h200",), peaks={"chat": [9, 8, 7]}, workloads=chat, sites=places(9)), {"hgx-h200": 3}
+
+
 CASES: list[tuple[Callable[[], Any], set[str], set[str]]] = [
     (racks_only, {GB}, set()),
     (ssd_against_recompute, {VR, KIT}, {"kits in hosts"}),
@@ -235,6 +258,9 @@ CASES: list[tuple[Callable[[], Any], set[str], set[str]]] = [
     (shortfall_inside_lead_time, set(), {"busy racks"}),
     (two_sites_and_workloads, {GB}, set()),
     (deferrable_beside_voice, {"hgx-b300"}, set()),
+    (late_prompts, {GB}, set()),
+    (late_beyond_the_promise, {"hgx-h100"}, {"late first tokens"}),
+    (nothing_returns_in_time, {"hgx-h200"}, {"late first tokens"}),
 ]
 SLOW = {
     kits_in_hosts_that_others_hold,

@@ -171,7 +171,7 @@ def test_service_slower_than_promised_is_found(full):
 
 
 def test_first_tokens_that_come_late_are_found(full):
-    prefill = full.instance["prefill"].assign(meets_ttft=0)
+    prefill = full.instance["prefill"].assign(late_share=1.0)
     instance = Instance({**full.instance.tables, "prefill": prefill}, full.instance.settings)
     checks = verify(full.plan, full.case, instance).set_index("check")["holds"]
     assert not checks[TTFT]

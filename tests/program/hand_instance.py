@@ -38,7 +38,7 @@ def hand_tables() -> dict[str, pd.DataFrame]:
     serve, prefill = [], []
     for bucket, size in ((0, 1), (1, 2)):
         serve.append((f"p{bucket}", 1, W, bucket, CARD, "g", "g", 0.01 * size, "", 0.0, 1e12, 30.0, 1.5, "physics"))
-        prefill.append((f"o{bucket}", 1, W, bucket, "g", "recompute", 0.02 * size, 1.0, 1, 0.0, 0.0, "physics"))
+        prefill.append((f"o{bucket}", 1, W, bucket, "g", "recompute", 0.02 * size, 1.0, 0.0, 0.0, 0.0, "physics"))
     made: dict[str, list[tuple[Any, ...]]] = {
         "quarters": [(0, "2027Q1", 1, 2027, 1.0), (1, "2027Q2", 0, 2027, 0.98), (2, "2027Q3", 0, 2027, 0.96)],
         "skus": sku,
@@ -125,7 +125,7 @@ def store(tables: dict[str, pd.DataFrame], tier: str, **limits: float) -> str:
     if tier == "cmx":
         rows(tables, "store_readers", ("g", reader))
     for bucket, size in ((0, 1), (1, 2)):
-        way = (f"o{bucket}{tier}", 1, W, bucket, "g", name, 0.005 * size, 1.0, 1, 6e8, 5e8, "physics")
+        way = (f"o{bucket}{tier}", 1, W, bucket, "g", name, 0.005 * size, 1.0, 0.0, 6e8, 5e8, "physics")
         rows(tables, "prefill", way)
     return name
 

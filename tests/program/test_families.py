@@ -135,7 +135,7 @@ def late_prompts(tables: Tables) -> None:
     """The long bucket is late in full: a third of the requests where a tenth may be; reuse is dear but in time."""
     ssd_reuse(tables)
     edit(tables, "skus", {"sku": "k"}, supply_per_quarter=0.0)
-    edit(tables, "prefill", {"option": "o1"}, meets_ttft=0)
+    edit(tables, "prefill", {"option": "o1"}, late_share=1.0)
 
 
 def few_positions(tables: Tables) -> None:
@@ -217,6 +217,7 @@ BINDING: dict[str, Any] = {
     "retire_within_group": two_groups_of_which_one_may_be_sold,
     "reserved_stands": reserved_and_well_paid_for,
     "demand_met": demand_alone,
+    "short_counts_late": late_prompts,
     "shortfall_of_quarter": short_in_the_planned_quarter,
     "prefill_where_decoded": demand_alone,
     "work_within_racks": demand_alone,
@@ -324,7 +325,7 @@ def cmx_not_worth_it(tables: Tables) -> None:
 
 
 def prompts_late_within_the_share(tables: Tables) -> None:
-    edit(tables, "prefill", {"option": "o1"}, meets_ttft=0)
+    edit(tables, "prefill", {"option": "o1"}, late_share=1.0)
     edit(tables, "workloads", {}, ttft_share=0.6)
 
 
@@ -355,6 +356,7 @@ INERT: dict[str, Any] = {
     "retire_within_group": sale_of_one_group,
     "reserved_stands": reserved_and_not_for_sale,
     "demand_met": worthless_work,
+    "short_counts_late": prompts_late_within_the_share,
     "shortfall_of_quarter": short_of_nothing,
     "prefill_where_decoded": free_prefill,
     "work_within_racks": ample_fleet,

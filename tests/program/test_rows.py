@@ -67,8 +67,14 @@ def lpx(tables: Any) -> None:
     lpx_points(tables)
 
 
-def both_prefills_late(tables: Any) -> None:
-    edit(tables, "prefill", {"option": "o1"}, meets_ttft=0)
+def a_quarter_late(tables: Any) -> None:
+    edit(tables, "prefill", {"option": "o1"}, late_share=0.25)
+
+
+def half_out_of_reach(tables: Any) -> None:
+    """The longest half of bucket 1, a sixth of all requests; of the other half one in two is late."""
+    edit(tables, "prefill", {"option": "o1"}, late_share=0.75)
+    rows(tables, "out_of_reach", (1, W, 1, 0.5))
 
 
 def hall(tables: Any) -> None:
@@ -127,7 +133,17 @@ ROWS: dict[str, list[tuple[Any, Any, dict[str, float], float | None, float | Non
         (made(old_racks), "fleet-0", {f"retire[fleet-0,{t}]": 1 for t in range(3)}, None, 4),
     ],
     "reserved_stands": [(made(old_racks, reserved), (SITE, "g", 1), {"own[a,g,1]": 1}, 2, None)],
-    "demand_met": [(made(), (1, W, 1), {"serve[p1,a]": 1, "short[1,w]": 1}, 1, 1)],
+    "demand_met": [
+        (made(), (1, W, 1), {"serve[p1,a]": 1, "short[1,w]": 1}, 1, 1),
+        (made(a_quarter_late), (1, W, 1), {"serve[p1,a]": 1, "short[1,w]": 1, "late[1,w]": -1}, 1, 1),
+        # 5/6 of the requests are within reach: all of bucket 0, half of bucket 1
+        (made(half_out_of_reach), (1, W, 0), {"serve[p0,a]": 1, "short[1,w]": 1.2, "late[1,w]": -1.2}, 1.2, 1.2),
+        (made(half_out_of_reach), (1, W, 1), {"serve[p1,a]": 1, "short[1,w]": 0.6, "late[1,w]": -0.6}, 0.6, 0.6),
+    ],
+    "short_counts_late": [
+        (made(a_quarter_late), (1, W), {"late[1,w]": 1, "short[1,w]": -1}, None, 0),
+        (made(half_out_of_reach), (1, W), {"late[1,w]": 1, "short[1,w]": -1}, None, -1 / 6),
+    ],
     "shortfall_of_quarter": [
         # weights 120·0.5·1 and 40·0.5·3: 60 and 60 of 120, in basis points
         (made(planned_demand), 0, {"short[0,w]": 5_000, "short[0,v]": 5_000, "quarter_short[0]": -1}, None, 0)
@@ -274,14 +290,32 @@ ROWS: dict[str, list[tuple[Any, Any, dict[str, float], float | None, float | Non
         )
     ],
     "late_prefill_share": [
-        # a tenth of the requests may be late
+        # a tenth of the requests may be late, the rest of them are short
         (
-            made(both_prefills_late),
+            made(a_quarter_late),
             (1, W),
-            {"prefill[o1,a]": 50 / 150, "serve[p0,a]": -0.1 * 100 / 150, "serve[p1,a]": -0.1 * 50 / 150},
+            {
+                "prefill[o1,a]": 0.25 * 50 / 150,
+                "serve[p0,a]": -0.1 * 100 / 150,
+                "serve[p1,a]": -0.1 * 50 / 150,
+                "late[1,w]": -1,
+            },
             None,
             0,
-        )
+        ),
+        # a tenth of all, of which 5/6 can be served: 0.12 of those
+        (
+            made(half_out_of_reach),
+            (1, W),
+            {
+                "prefill[o1,a]": 0.5 * 50 / 150,
+                "serve[p0,a]": -0.12 * 100 / 150,
+                "serve[p1,a]": -0.12 * 50 / 150,
+                "late[1,w]": -1,
+            },
+            None,
+            0,
+        ),
     ],
     "site_limit": [
         # MW

@@ -137,7 +137,22 @@ def _service(quarter: dict[int, str], unserved: float) -> dict[str, pd.DataFrame
             rate = base * 1.05**t
             served = rate * (1 - short)
             sla.append(
-                (q, workload, rate, 1 - short, short, "inside lead time" if short else "", 2.0, 0.93, 20.0, None)
+                (
+                    q,
+                    workload,
+                    rate,
+                    1 - short,
+                    short,
+                    "inside lead time" if short else "",
+                    2.0,
+                    0.93,
+                    20.0,
+                    None,
+                    0.0,
+                    0.0,
+                    0.9,
+                    1.8,
+                )
             )
             for site, part in (("dfw", 0.6), ("osl", 0.4)):
                 for bucket, weight in (("short", 0.7), ("long", 0.3)):

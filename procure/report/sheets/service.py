@@ -12,7 +12,9 @@ from procure.report.layout import Row, Timeline, TimeSheet, over_time
 
 _FACTS = (
     ("ttft_target_s", "TTFT target", "s", "input:number"),
+    ("ttft_share_asked", "requests within TTFT, asked", "share", "input:share"),
     ("ttft_share", "requests within TTFT", "share", "solver:share"),
+    ("ttft_reached_s", "TTFT of the share asked", "s", "solver:number"),
     ("tps_target", "TPS/User target", "tokens/s", "input:number"),
     ("task_s", "one task", "s", "solver:number"),
     ("cause", "cause of shortfall", "", "solver"),
@@ -21,7 +23,7 @@ _FACTS = (
 
 @dataclass(frozen=True)
 class Service:
-    """The sheet, and rows by workload: share unserved, requests served, and requests decoded and prefilled."""
+    """The sheet, and rows by workload: share short, requests served, and requests decoded and prefilled."""
 
     book: TimeSheet
     short: dict[str, Row]
@@ -46,17 +48,18 @@ def service_sheet(plan: Plan, timeline: Timeline) -> Service:
 
 
 def _workloads(book: TimeSheet, sla: pd.DataFrame) -> tuple[dict[str, Row], dict[str, Row]]:
-    book.heading("Demand and shortfall by workload", "Served = requests x (1 - share unserved).")
+    book.heading("Demand and shortfall by workload", "Served = requests x (1 - share short + share of it served late).")
     book.header(["Workload", "", "", "Item", "Unit", "", "", ""])
     timeline, keys = book.timeline, ["workload"]
     requests = over_time(sla, keys, "requests_per_s", timeline)
     unserved = over_time(sla, keys, "short_share", timeline)
+    tardy = over_time(sla, keys, "late_share", timeline)
     facts = {column: over_time(sla, keys, column, timeline, empty=None) for column, *_ in _FACTS}
     short: dict[str, Row] = {}
     served: dict[str, Row] = {}
     for key in requests:
         name = key[0]
-        short[name], served[name] = _workload(book, name, requests[key], unserved[key])
+        short[name], served[name] = _workload(book, name, requests[key], unserved[key], tardy[key])
         for column, title, unit, style in _FACTS:
             values = [v if v != "" else None for v in facts[column].get(key, [])]
             if any(v is not None for v in values):
@@ -65,14 +68,19 @@ def _workloads(book: TimeSheet, sla: pd.DataFrame) -> tuple[dict[str, Row], dict
     return short, served
 
 
-def _workload(book: TimeSheet, name: str, requests: list[Any], unserved: list[Any]) -> tuple[Row, Row]:
-    """Four rows: requests, unserved, served share, served requests; returns the second and the last."""
+def _workload(
+    book: TimeSheet, name: str, requests: list[Any], unserved: list[Any], tardy: list[Any]
+) -> tuple[Row, Row]:
+    """Five rows: requests, short, of it served late, served share, served requests; returns the second and the last."""
     top, cell = book.row, book.cell
     book.line([name, None, None, "requests at the peak", "requests/s"], "solver:number", requests)
-    short = book.line([name, None, None, "share unserved", "share"], "solver:share", unserved)
-    book.line([name, None, None, "share served", "share"], "calc:share", lambda i: 1 - cell(top + 1, i))
+    short = book.line([name, None, None, "share not served as promised", "share"], "solver:share", unserved)
+    book.line([name, None, None, "of it served, too late", "share"], "solver:share", tardy)
+    book.line(
+        [name, None, None, "share served", "share"], "calc:share", lambda i: 1 - cell(top + 1, i) + cell(top + 2, i)
+    )
     served = book.line(
-        [name, None, None, "requests served", "requests/s"], "calc:number", lambda i: cell(top, i) * cell(top + 2, i)
+        [name, None, None, "requests served", "requests/s"], "calc:number", lambda i: cell(top, i) * cell(top + 3, i)
     )
     return short, served
 

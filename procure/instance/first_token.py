@@ -1,0 +1,228 @@
+"""Who sees the first token in time: the one place where a plan, its checks and its verification learn it.
+
+TTFT rises with the prompt, so the requests of a workload in order of length are in order of TTFT as well. A *curve*
+gives the seconds at every share of the requests, from the distribution of lengths itself; the share of a bucket that is
+late is read off it, exact at the target.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from procure.demand.lengths import SHARES
+from procure.instance.instance import table
+
+MIDDLES = np.cumsum(SHARES) - SHARES / 2
+"""Share of the requests that are shorter than each point of a distribution of lengths."""
+SHOWN = np.array([0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99, 0.995, 0.999, 1.0])
+"""Shares at which a curve is kept, beside the ends of buckets, the share asked for and the share in time."""
+LEAST = 1e-6
+"""A late share below this is none: a plan's tolerances do not see it, and it would only spread the coefficients."""
+
+
+def share_in_time(seconds: np.ndarray, target_s: float) -> float:
+    """Share of the requests whose first token comes within ``target_s``.
+
+    Args:
+        seconds: TTFT at the points of a distribution of lengths, in order of length, shape (400,).
+        target_s: seconds asked for.
+    """
+    rising = np.maximum.accumulate(seconds)
+    in_time = int(np.searchsorted(rising, target_s, side="right"))
+    if in_time in (0, len(rising)):
+        return float(in_time > 0)
+    before, after = rising[in_time - 1], rising[in_time]
+    step = (target_s - before) / (after - before)
+    return float(MIDDLES[in_time - 1] + step * (MIDDLES[in_time] - MIDDLES[in_time - 1]))
+
+
+def late_shares(ends: np.ndarray, in_time: float) -> np.ndarray:
+    """Late share of each bucket where the shortest ``in_time`` of all requests are in time.
+
+    Args:
+        ends: share of the requests up to the end of each bucket, rising to 1.
+        in_time: share of all requests.
+    """
+    begins = np.concatenate([[0.0], ends[:-1]])
+    late = np.clip((ends - np.maximum(begins, in_time)) / (ends - begins), 0.0, 1.0)
+    return np.where(late < LEAST, 0.0, late)
+
+
+def bucket_means(ends: np.ndarray, seconds: np.ndarray) -> np.ndarray:
+    """Mean of ``seconds`` over the requests of each bucket, whose ends are shares of all requests."""
+    whole = np.concatenate([[0.0], np.cumsum(SHARES * seconds)])
+    upto = np.interp(np.concatenate([[0.0], ends]), np.concatenate([[0.0], np.cumsum(SHARES)]), whole)
+    return np.diff(upto) / np.diff(np.concatenate([[0.0], ends]))
+
+
+def curve_nodes(ends: np.ndarray, seconds: np.ndarray, also: Iterable[float]) -> list[tuple[float, float]]:
+    """(share of the requests in order of length, TTFT of the longest of them): what is kept of a curve."""
+    shares = np.unique(np.concatenate([SHOWN, ends, np.asarray(list(also), dtype=float)]).round(12))
+    return list(zip(shares.tolist(), np.interp(shares, MIDDLES, seconds).tolist(), strict=True))
+
+
+Curve = tuple[np.ndarray, np.ndarray]
+"""Shares of a workload's requests in order of length, and the TTFT of the longest of them, seconds."""
+Curves = dict[tuple[int, str, str, str], Curve]
+"""Curves by (t, workload, SKU, store)."""
+
+
+def curves_of(first_token: pd.DataFrame) -> Curves:
+    """The instance's table ``first_token`` by what its curves are of."""
+    groups = first_token.groupby(["t", "workload", "sku", "store"], sort=False)
+    return {key: (part["share"].to_numpy(float), part["ttft_s"].to_numpy(float)) for key, part in groups}
+
+
+def bucket_ends(rates: pd.DataFrame) -> dict[tuple[int, str], dict[str, tuple[float, float]]]:
+    """Shares of a quarter's and workload's requests at which each bucket begins and ends, in order of length."""
+    ends: dict[tuple[int, str], dict[str, tuple[float, float]]] = {}
+    for key, part in rates[rates["requests_per_s"] > 0].groupby(["t", "workload"], sort=False):
+        share = part["requests_per_s"].to_numpy(float)
+        upto = np.cumsum(share) / share.sum()
+        begin = np.concatenate([[0.0], upto[:-1]])
+        ends[key] = dict(zip(part["bucket"], zip(begin.tolist(), upto.tolist(), strict=True), strict=True))
+    return ends
+
+
+def reached_s(parts: Iterable[tuple[float, tuple[float, float], Curve]], asked: float) -> float:
+    """Seconds within which the share ``asked`` of the requests sees its first token.
+
+    Args:
+        parts: for each way to prefill a bucket its share of all requests, where the bucket begins and ends, its curve.
+        asked: share of all requests, at most the sum of the parts' shares.
+    """
+    known = [
+        (weight, seconds, np.clip((share - begin) / (end - begin), 0.0, 1.0), float(np.interp(end, share, seconds)))
+        for weight, (begin, end), (share, seconds) in parts
+    ]
+    low, high = 0.0, max((last for *_, last in known), default=np.inf)
+    for _ in range(50):
+        middle = (low + high) / 2
+        within = sum(weight * np.interp(middle, seconds, inside, left=0.0) for weight, seconds, inside, _ in known)
+        low, high = (low, middle) if within >= asked else (middle, high)
+    return high
+
+
+def may_stand(tables: Mapping[str, pd.DataFrame]) -> set[tuple[str, int]]:
+    """(SKU, t) where units may stand at some site: in the fleet, on firm order, or ordered in time."""
+    allowed = set(tables["resource_use"]["sku"])
+    first = {
+        r.sku: r.first_order_t + r.lead_quarters
+        for r in tables["skus"].itertuples()
+        if r.sku in allowed and r.first_order_t <= r.last_order_t
+    }
+    for r in tables["fixed"].itertuples():
+        first[r.sku] = min(first.get(r.sku, r.vintage_t), r.vintage_t)
+    return {(sku, t) for sku, start in first.items() for t in tables["quarters"]["t"] if t >= start}
+
+
+@dataclass(frozen=True)
+class Best:
+    """First tokens of a workload in a quarter with every pool that may stand and every cache kept.
+
+    Attributes:
+        in_time_share: most of its requests that can be in time.
+        asked_share: that must be.
+        reached_s: seconds within which the asked share sees its first token then.
+        target_s: seconds asked for.
+        pools: SKUs that prefill so, of the longest bucket first.
+    """
+
+    in_time_share: float
+    asked_share: float
+    reached_s: float
+    target_s: float
+    pools: tuple[str, ...]
+
+    @property
+    def short_share(self) -> float:
+        """Share of the requests that is short of its time to first token whatever is bought."""
+        short = self.asked_share - self.in_time_share
+        return short if short > LEAST else 0.0
+
+    @property
+    def words(self) -> str:
+        """What is reached at the share asked for, against what is asked."""
+        asked = f"{self.asked_share * 100:.4g}%"
+        return f"{asked} of requests within {self.reached_s:.3g} s at best, {self.target_s:g} s asked"
+
+
+def at_best(tables: Mapping[str, pd.DataFrame]) -> dict[tuple[int, str], Best]:
+    """The best that any plan can do for each quarter and workload with a TTFT, where some pool may stand.
+
+    Every request that returns finds its cache in the store with the fewest late, every other is prefilled on the pool
+    with the fewest late. Stores, capacity and money are left out, all in the case's favour.
+    """
+    ways = _possible(tables)
+    ways = ways.assign(full=ways["store"] == "recompute").sort_values(["late_share", "ttft_s"], kind="stable")
+    keys = ["t", "workload", "bucket", "full"]
+    best = ways.drop_duplicates(keys)
+    least = dict(zip(best[keys].itertuples(index=False, name=None), best.itertuples(), strict=True))
+    returns = tables["ages"].groupby(["t", "workload"])["return_share"].sum().clip(upper=1.0).to_dict()
+    curves = curves_of(tables["first_token"])
+    target = {r.workload: r for r in tables["workloads"].itertuples()}
+    found = {}
+    for (t, w), ends in bucket_ends(tables["rates"]).items():
+        if not np.isfinite(target[w].ttft_target_s) or (t, w, next(iter(ends)), True) not in least:
+            continue
+        parts, in_time, pools = [], 0.0, []
+        for bucket, (begin, end) in reversed(ends.items()):
+            full, hit = least[t, w, bucket, True], least.get((t, w, bucket, False))
+            hits = returns.get((t, w), 0.0) if hit is not None and hit.late_share <= full.late_share else 0.0
+            for weight, way in ((1.0 - hits, full), (hits, hit)):
+                if weight > 0 and way is not None:
+                    in_time += weight * (end - begin) * (1.0 - way.late_share)
+                    parts.append((weight * (end - begin), (begin, end), curves[t, w, way.sku, way.store]))
+                    pools.append(way.sku)
+        asked = float(target[w].ttft_share)
+        names = tuple(dict.fromkeys(pools))
+        found[t, w] = Best(in_time, asked, reached_s(parts, asked), float(target[w].ttft_target_s), names)
+    return found
+
+
+def _possible(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+    """Ways to prefill on a pool that may stand in the quarter, reuse among them where anything returns."""
+    standing = may_stand(tables)
+    ages = tables["ages"]
+    returning = set(ages.loc[ages["return_share"] > 0, ["t", "workload"]].itertuples(index=False, name=None))
+    ways = tables["prefill"]
+    possible = [
+        (sku, t) in standing and (store == "recompute" or (t, workload) in returning)
+        for t, workload, sku, store in zip(*(ways[c] for c in ("t", "workload", "sku", "store")), strict=True)
+    ]
+    return ways[np.array(possible, dtype=bool)]
+
+
+def out_of_reach(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+    """Requests beyond the late share allowed that are late however they are prefilled: the longest of their workload.
+
+        beyond[t,w] = max(0, Σ_b part[b]·min_o late_share[o] − (1 − ttft_share[w]))
+
+    over the ways o of every pool that may stand in the quarter, reuse among them where anything returns; the longest
+    requests, and of no bucket more than is late there in every way. Nothing that could be bought makes them in time, so
+    they are short in any plan; and no other request is among them, however little capacity there is.
+
+    Args:
+        tables: ``prefill``, ``rates``, ``workloads``, ``ages``, ``skus``, ``fixed``, ``resource_use`` and ``quarters``.
+    """
+    ways = _possible(tables)
+    least = ways.groupby(["t", "workload", "bucket"])["late_share"].min()
+    share = dict(zip(tables["workloads"]["workload"], tables["workloads"]["ttft_share"], strict=True))
+    rows: list[tuple[Any, ...]] = []
+    for (t, workload), ends in bucket_ends(tables["rates"]).items():
+        late = {b: (end - begin) * least.get((t, workload, b), 0.0) for b, (begin, end) in ends.items()}
+        left = sum(late.values()) - (1.0 - share[workload])
+        for bucket in reversed(ends):
+            if left <= LEAST:
+                break
+            begin, end = ends[bucket]
+            taken = min(left, late[bucket])
+            left -= taken
+            if taken > 0:
+                rows.append((t, workload, bucket, min(taken / (end - begin), 1.0)))
+    return table("out_of_reach", sorted(rows))

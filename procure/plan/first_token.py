@@ -1,0 +1,127 @@
+"""What a plan's prefill gives each workload: who is in time, who is late beyond the promise, the TTFT reached.
+
+From the plan's tables and the instance, with no word of the program: the plan states it, and verification asks again.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from procure.instance import Instance
+from procure.instance.first_token import Curves, at_best, bucket_ends, curves_of, reached_s
+
+NOTHING = 1e-6
+"""A share of a workload below this is the solver's tolerance."""
+
+
+@dataclass(frozen=True)
+class FirstTokens:
+    """First tokens of a workload in a quarter.
+
+    Attributes:
+        served_per_s: requests/s prefilled.
+        late_per_s: of them late.
+        allowed_per_s: that may be late: a share of all requests that are not dropped for lack of capacity.
+        late_share: late beyond the allowance, as a share of all requests asked for; these are short, though served.
+        out_of_reach_share: not served since no hardware in play brings them in time; a share of all requests.
+        in_time_share: of all requests not dropped, on the pools that the plan uses; NaN where nothing is served.
+        reached_s: seconds within which the asked share of them sees its first token; NaN without target or service.
+        mean_s: mean seconds to the first token of what is served; NaN where nothing is.
+    """
+
+    served_per_s: float
+    late_per_s: float
+    allowed_per_s: float
+    late_share: float
+    out_of_reach_share: float
+    in_time_share: float
+    reached_s: float
+    mean_s: float
+
+
+Ways = dict[str, list[tuple[float, Any]]]
+"""Requests/s and option of each way to prefill, by bucket."""
+
+
+def first_tokens(instance: Instance, prefill: pd.DataFrame) -> dict[tuple[str, str], FirstTokens]:
+    """What every workload that is asked for gets, by (quarter, workload).
+
+    Raises:
+        KeyError: the table prefills in a way that the instance does not know.
+    """
+    names = instance["quarters"]["quarter"].tolist()
+    options = {(names[r.t], r.workload, r.bucket, r.sku, r.store): r for r in instance["prefill"].itertuples()}
+    ways: dict[tuple[str, str], Ways] = defaultdict(lambda: defaultdict(list))
+    for r in prefill.itertuples():
+        option = options[r.quarter, r.workload, r.bucket, r.sku, r.store]
+        ways[r.quarter, r.workload][r.bucket].append((r.requests_per_s, option))
+    rate: dict[tuple[int, str], float] = defaultdict(float)
+    for r in instance["rates"].itertuples():
+        rate[r.t, r.workload] += r.requests_per_s
+    away: dict[tuple[int, str], dict[str, float]] = defaultdict(dict)
+    for r in instance["out_of_reach"].itertuples():
+        away[r.t, r.workload][r.bucket] = r.share
+    target = {r.workload: r for r in instance["workloads"].itertuples()}
+    curves = curves_of(instance["first_token"])
+    best = at_best(instance.tables) if away else {}
+    return {
+        (names[t], w): _of(
+            ways[names[t], w], ends, rate[t, w], away.get((t, w), {}), target[w], curves,
+            best[t, w].reached_s if (t, w) in away else 0.0,
+        )
+        for (t, w), ends in bucket_ends(instance["rates"]).items()
+    }  # fmt: skip
+
+
+def _of(
+    ways: Ways,
+    ends: dict[str, tuple[float, float]],
+    rate: float,
+    away: dict[str, float],
+    target: Any,
+    curves: Curves,
+    least_s: float,
+) -> FirstTokens:
+    served = late = seconds = 0.0
+    for bucket, used in ways.items():
+        left = 1.0 - away.get(bucket, 0.0)
+        for rps, option in used:
+            served += rps
+            late += rps * (option.late_share - away.get(bucket, 0.0)) / left if left > NOTHING else 0.0
+            seconds += rps * option.ttft_s
+    beyond = sum(share * (ends[b][1] - ends[b][0]) for b, share in away.items())
+    allowed = (1.0 - target.ttft_share) * served / (1.0 - beyond) if beyond < 1.0 - NOTHING else 0.0
+    excess = (late - allowed) / rate
+    in_time, reached = _reached(ways, ends, target, curves)
+    reached = max(reached, least_s) if reached > 0 else math.nan  # what is not served is on no pool of the plan
+    return FirstTokens(
+        served, late, allowed, excess if excess > NOTHING else 0.0, beyond, in_time, reached,
+        seconds / served if served > 0 else math.nan,
+    )  # fmt: skip
+
+
+def _reached(ways: Ways, ends: dict[str, tuple[float, float]], target: Any, curves: Curves) -> tuple[float, float]:
+    """In-time share and TTFT at the share asked for, every bucket on the pools and stores that the plan uses for it.
+
+    A bucket that is not served at all is taken to be prefilled like the next shorter one that is.
+    """
+    if not any(rps > 0 for used in ways.values() for rps, _ in used):
+        return math.nan, math.nan
+    in_time, parts, mix = 0.0, [], []
+    for bucket, (begin, end) in ends.items():
+        used = ways.get(bucket, [])
+        total = sum(rps for rps, _ in used)
+        if total > 0:
+            mix = [(rps / total, option) for rps, option in used]
+            in_time += (end - begin) * sum(part * (1.0 - option.late_share) for part, option in mix)
+        for part, option in mix:
+            curve = curves.get((option.t, option.workload, option.sku, option.store))
+            if curve is not None:
+                parts.append((part * (end - begin), (begin, end), curve))
+    asked = target.ttft_share
+    return in_time, reached_s(parts, asked) if parts and asked > 0 else math.nan
