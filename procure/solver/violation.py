@@ -65,6 +65,7 @@ WORDS = {
     "reader_limit": Words("what ports read from CMX", "TB/s", ("t", "site", "sku")),
     "store_writes": Words("write bandwidth of a store", "TB/s", ("t", "site", "store")),
     "store_wear": Words("endurance of a store", "TB a day", ("t", "site", "store")),
+    "short_counts_late": Words("what may be late without being short", "of the rate", ("t", "workload")),
     "late_prefill_share": Words("the share that may be late", "of the rate", ("t", "workload")),
     "site_limit": Words("{limit}", "{unit}", ("t", "site", "resource")),
     "expansions_at_most": Words("expansions on offer", "times", ("site", "expansion")),
