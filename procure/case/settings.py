@@ -54,6 +54,12 @@ class Settings(BaseModel):
     may_buy: list[str] = Field(description="SKUs that may be ordered; all others only stand if they exist already.")
     availability: float = Field(gt=0, le=1, description="Share of installed units in working order.")
     spare_share: float = Field(ge=0, lt=1, description="Share of working units held in reserve.")
+    energy_share_of_nameplate_prefill: float = Field(
+        ge=0, le=1, description="Draw of a GPU unit busy with prefill, of its maximum; for energy, not for limits."
+    )
+    energy_share_of_nameplate_decode: float = Field(
+        ge=0, le=1, description="Draw of a GPU unit busy with decode, of its maximum; for energy, not for limits."
+    )
     utilisation_cap: float = Field(gt=0, le=1, description="Busy share of serving units at the peak.")
     store_utilisation_cap: float = Field(gt=0, le=1, description="Used share of a store's bytes and bandwidth.")
     ttft_share: float = Field(gt=0, le=1, description="Share of requests that must meet their TTFT.")

@@ -37,6 +37,8 @@ class Catalogue:
     premises: dict[Key, Fact]
     prices: dict[Key, float] = field(default_factory=dict)
     """Prices that a case states for a SKU and a delivery quarter, USD; they win over level x path."""
+    stated: frozenset[Key] = frozenset()
+    """Facts that are a case's own, not the packaged ones."""
 
     @classmethod
     def read(
@@ -58,13 +60,15 @@ class Catalogue:
         Raises:
             InputError: unknown SKU or attribute, another unit, a value outside its band, a missing attribute.
         """
-        facts = packaged_facts()
+        packaged = packaged_facts()
+        facts = dict(packaged)
         faults = lay_hardware(facts, _records(overrides)) + lay_attach(facts, _records(attach))
         quoted, wrong = read_prices(facts, _records(prices))
         faults += wrong + missing(facts)
         if faults:
             raise InputError(faults)
-        return cls(facts, packaged_premises(), quoted)
+        stated = frozenset(key for key, fact in facts.items() if fact is not packaged.get(key))
+        return cls(facts, packaged_premises(), quoted, stated)
 
     @cached_property
     def skus(self) -> dict[str, Sku]:
@@ -90,6 +94,11 @@ class Catalogue:
         kits = [sku for sku in self.skus.values() if sku.kind == "ssd_kit" and sku.host == host.name]
         near = [(abs(kit.store_bytes - host.ssd_included_bytes), kit.name) for kit in kits]
         return self.skus[min(near)[1]] if host.ssd_included_bytes > 0 and near else None
+
+    def is_stated(self, sku: Sku, attribute: str) -> bool:
+        """Whether an attribute of a SKU is the case's own figure: its own row, or its class's where it has none."""
+        own = (sku.name, attribute)
+        return (own if own in self.facts else (sku.depreciation_class, attribute)) in self.stated
 
     def places(self, host: Sku) -> float:
         """Parts that one unit holds: enclosures of a CMX rack, kits of a GPU unit; 0 for what holds none.

@@ -83,7 +83,8 @@ SCHEMA: dict[str, dict[str, str]] = {
         "site": "site",
         "sku": "SKU",
         "idle_usd_per_quarter": "USD for power of one idle unit with its attach",
-        "load_usd_per_quarter": "USD for the extra power of one unit busy all quarter",
+        "prefill_usd_per_quarter": "USD for the extra power of one unit busy with prefill all quarter",
+        "decode_usd_per_quarter": "USD for the extra power of one unit busy with decode all quarter",
         "space_usd_per_quarter": "USD for the space of one unit with its attach",
     },
     "workloads": {

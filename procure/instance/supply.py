@@ -253,8 +253,19 @@ def _budget(case: Case) -> pd.DataFrame:
     return table("budget", sorted(r for r in rows if math.isfinite(r[1])))
 
 
+def busy_kw(case: Case, sku: Sku, share: float) -> float:
+    """Mean draw of a unit that is busy all the time, without attach; limits use its maximum.
+
+    GPU units draw a measured share of their maximum, by kind of work, and never less than when idle; what a case itself
+    says of one stands instead. Other kinds draw their ``power_typical_kw``.
+    """
+    if sku.kind != "gpu" or case.catalogue.is_stated(sku, "power_typical_kw"):
+        return sku.power_typical_kw
+    return max(share * sku.power_kw, sku.power_idle_kw)
+
+
 def _upkeep(case: Case) -> pd.DataFrame:
-    rows = []
+    rows, s = [], case.settings
     for site in _sites(case).values():
         for sku in skus_in_play(case):
             if not stands_on(sku, site):
@@ -265,7 +276,8 @@ def _upkeep(case: Case) -> pd.DataFrame:
                     site.site,
                     sku.name,
                     (sku.power_idle_kw + sku.attach_kw) * usd_per_kw_quarter,
-                    (sku.power_typical_kw - sku.power_idle_kw) * usd_per_kw_quarter,
+                    (busy_kw(case, sku, s.energy_share_of_nameplate_prefill) - sku.power_idle_kw) * usd_per_kw_quarter,
+                    (busy_kw(case, sku, s.energy_share_of_nameplate_decode) - sku.power_idle_kw) * usd_per_kw_quarter,
                     (sku.power_kw + sku.attach_kw) * site.space_usd_per_kw_month * MONTHS_PER_QUARTER,
                 )
             )

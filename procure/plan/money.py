@@ -139,20 +139,21 @@ def residual_usd(paid_usd: float, age_quarters: float, sku: Any) -> float:
 
 
 def _load_power(ledger: Ledger, instance: Instance, tables: dict[str, pd.DataFrame], position: dict[str, int]) -> None:
-    """Power above idle of busy racks at their mean load."""
-    load = {(r.site, r.sku): r.load_usd_per_quarter for r in instance["upkeep"].itertuples()}
+    """Power above idle of busy racks at their mean load, by kind of work."""
+    decode = {(r.site, r.sku): r.decode_usd_per_quarter for r in instance["upkeep"].itertuples()}
+    prefill = {(r.site, r.sku): r.prefill_usd_per_quarter for r in instance["upkeep"].itertuples()}
     mean = {(r.t, r.workload, r.bucket): r.mean_per_peak for r in instance["rates"].itertuples()}
     partner = dict(zip(instance["serve"]["point"], instance["serve"]["lpx_sku"], strict=True))
     for row in tables["serving"].itertuples():
         t = position[row.quarter]
         share = mean[t, row.workload, row.bucket]
-        ledger.pay(t, "power", row.site, row.sku, row.racks * share * load[row.site, row.sku])
+        ledger.pay(t, "power", row.site, row.sku, row.racks * share * decode[row.site, row.sku])
         if row.lpx_racks:
             lpx = partner[row.point]
-            ledger.pay(t, "power", row.site, lpx, row.lpx_racks * share * load[row.site, lpx])
+            ledger.pay(t, "power", row.site, lpx, row.lpx_racks * share * decode[row.site, lpx])
     for row in tables["prefill"].itertuples():
         t = position[row.quarter]
-        usd = row.racks * mean[t, row.workload, row.bucket] * load[row.site, row.sku]
+        usd = row.racks * mean[t, row.workload, row.bucket] * prefill[row.site, row.sku]
         ledger.pay(t, "power", row.site, row.sku, usd)
 
 

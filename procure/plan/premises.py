@@ -37,7 +37,7 @@ def premises_table(case: Case, instance: Instance) -> pd.DataFrame:
     in_play = set(instance["skus"]["sku"])
     classes = {case.catalogue.sku(name).depreciation_class for name in in_play}
     for (sku, attribute), fact in sorted(case.catalogue.facts.items()):
-        if (sku in in_play or sku in classes) and attribute not in WORDS:
+        if (sku in in_play or sku in classes) and attribute not in WORDS and _counts(case, sku, attribute):
             rows.append(_row(f"hardware/{sku}/{attribute}", fact))
     used = set(case.tables["workloads"]["scenario"])
     for r in scenario_facts().itertuples():
@@ -49,6 +49,14 @@ def premises_table(case: Case, instance: Instance) -> pd.DataFrame:
             name = f"sla/{r.scenario}/{r.tier}/{r.quantity}"
             rows.append((name, _text(r.value), r.unit, "", "", r.kind, r.source, "", r.note))
     return frame("premises", rows + _reuse(case) + _throughput(case))
+
+
+def _counts(case: Case, sku: str, attribute: str) -> bool:
+    """Whether the plan reads it: of packaged GPU units the typical power is replaced by measured shares."""
+    if attribute != "power_typical_kw" or sku not in case.catalogue.skus:
+        return True
+    unit = case.catalogue.skus[sku]
+    return unit.kind != "gpu" or case.catalogue.is_stated(unit, attribute)
 
 
 def _reuse(case: Case) -> list[tuple[Any, ...]]:

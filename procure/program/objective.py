@@ -94,7 +94,7 @@ def _upkeep(m: Any, index: Index, terms: Terms) -> None:
 
 
 def _load(m: Any, index: Index, terms: Terms) -> None:
-    """Power above idle, at the mean rate."""
+    """Power above idle, at the mean rate; decode and prefill draw different shares of a unit's maximum."""
     for p, site, usd in _serve_costs(index):
         terms.add(usd / USD_PER_UNIT, m.serve[p.point, site])
     for o, site, usd in _prefill_costs(index):
@@ -103,7 +103,7 @@ def _load(m: Any, index: Index, terms: Terms) -> None:
 
 def _serve_costs(index: Index) -> Iterator[tuple[Point, str, float]]:
     """Present USD of the power of decoding the whole bucket at a point."""
-    load = lookup(index.instance["upkeep"], ["site", "sku"], "load_usd_per_quarter")
+    load = lookup(index.instance["upkeep"], ["site", "sku"], "decode_usd_per_quarter")
     for p, site in index.serve:
         usd = p.rack_s * load[site, p.sku]
         if p.lpx_sku:
@@ -113,7 +113,7 @@ def _serve_costs(index: Index) -> Iterator[tuple[Point, str, float]]:
 
 def _prefill_costs(index: Index) -> Iterator[tuple[Option, str, float]]:
     """Present USD of the power of prefilling the whole bucket in one way."""
-    load = lookup(index.instance["upkeep"], ["site", "sku"], "load_usd_per_quarter")
+    load = lookup(index.instance["upkeep"], ["site", "sku"], "prefill_usd_per_quarter")
     for o, site in index.prefill:
         usd = o.rack_s * load[site, o.sku]
         yield o, site, usd * o.rate * o.mean_per_peak * index.discount[o.t]

@@ -570,6 +570,15 @@ class Service:
         ]
         return max(min(room), 0.0) * self.sku[pool].gpus
 
+    def busy_kw(self, pool: str, work: str) -> float:
+        """kW of a busy GPU unit: what the case itself states, else a share of its maximum by kind of work."""
+        rows = self.case.tables["hardware"]
+        own = rows[(rows["sku"] == pool) & (rows["attribute"] == "power_typical_kw")]
+        if len(own):
+            return float(own["value"].iloc[0])
+        shares = {"serve": self.s.energy_share_of_nameplate_decode, "fill": self.s.energy_share_of_nameplate_prefill}
+        return max(shares[work] * self.sku[pool].power_kw, self.sku[pool].power_idle_kw)
+
     def load_cost(self, rows: Rows, t: int) -> dict[Any, float]:
         """USD of quarter ``t`` for power above idle, of the columns that exist."""
         cost = {}
@@ -579,7 +588,7 @@ class Service:
             _, _, site, w, step = name
             place, hardware = self.site[site], self.sku[step.pool]
             usd_per_kw = place.pue * HOURS_PER_QUARTER * place.electricity_usd_per_kwh
-            usd = step.rack_s * (hardware.power_typical_kw - hardware.power_idle_kw) * usd_per_kw
+            usd = step.rack_s * (self.busy_kw(step.pool, name[1]) - hardware.power_idle_kw) * usd_per_kw
             if getattr(step, "lpx", ""):
                 partner = self.sku[step.lpx]
                 usd += step.lpx_s * (partner.power_typical_kw - partner.power_idle_kw) * usd_per_kw

@@ -11,6 +11,7 @@ from tiny_case import fleet, hardware, rich, tiny, token_worth
 
 import procure
 from procure.errors import InputError
+from procure.instance import build
 from procure.plan.money import residual_usd
 
 GB = "gb300-nvl72"
@@ -75,19 +76,40 @@ def test_space_is_rented_by_the_month_for_the_power_of_rack_and_attach(plan):
     assert cash(plan, "space") == pytest.approx({"2027Q2": usd, "2027Q3": usd, "2027Q4": usd})
 
 
+def busy_racks(plan: Any, table: str) -> Any:
+    return plan.tables[table].groupby("quarter")["racks"].sum()
+
+
 def test_power_is_idle_power_all_quarter_and_the_load_at_its_mean(plan):
+    """GB300: 142 kW at most, 39 idle; busy with prefill 0.85 of the maximum, with decode 0.47 of it."""
     sku = one_rack().catalogue.sku(GB)
-    usd_per_kw = 1.2 * 2_190 * 0.08
-    racks = (
-        plan.tables["serving"].groupby("quarter")["racks"].sum()
-        + plan.tables["prefill"].groupby("quarter")["racks"].sum()
-    )
-    wanted = {
-        quarter: (sku.power_idle_kw + sku.attach_kw + (sku.power_typical_kw - sku.power_idle_kw) * 0.55 * busy)
-        * usd_per_kw
-        for quarter, busy in racks.items()
-    }
-    assert cash(plan, "power") == pytest.approx(wanted)
+    assert (sku.power_kw, sku.power_idle_kw) == (142, 39)
+    load = busy_racks(plan, "prefill") * (120.7 - 39) + busy_racks(plan, "serving") * (66.74 - 39)
+    wanted = (39 + sku.attach_kw + 0.55 * load) * 1.2 * 2_190 * 0.08
+    assert cash(plan, "power") == pytest.approx(wanted.to_dict())
+
+
+def test_a_cases_own_typical_power_stands_for_both_kinds_of_work():
+    case = one_rack()
+    own = pd.concat([case.given_tables["hardware"], hardware({(GB, "power_typical_kw"): 100.0})])
+    plan = procure.solve(case.replace(tables={"hardware": own}), gap=1e-6, threads=1)
+    load = (busy_racks(plan, "prefill") + busy_racks(plan, "serving")) * (100 - 39)
+    wanted = (39 + case.catalogue.sku(GB).attach_kw + 0.55 * load) * 1.2 * 2_190 * 0.08
+    assert cash(plan, "power") == pytest.approx(wanted.to_dict())
+    assert plan.tables["checks"]["holds"].all()
+
+
+@pytest.mark.parametrize("share", [0.35, 0.8])
+def test_shares_of_nameplate_are_premises_and_limits_stay_at_the_maximum(share):
+    names = ("energy_share_of_nameplate_prefill", "energy_share_of_nameplate_decode")
+    base, other = build(one_rack()), build(one_rack().replace(settings=dict.fromkeys(names, share)))
+    row = other["upkeep"].set_index("sku").loc[GB]
+    kwh = 1.2 * 2_190 * 0.08
+    assert row["prefill_usd_per_quarter"] == row["decode_usd_per_quarter"]
+    assert row["decode_usd_per_quarter"] == pytest.approx((share * 142 - 39) * kwh)
+    assert other["resource_use"].equals(base["resource_use"])
+    idle = build(one_rack().replace(settings=dict.fromkeys(names, 0.1)))["upkeep"].set_index("sku").loc[GB]
+    assert idle["decode_usd_per_quarter"] == 0.0  # no less than when idle
 
 
 def test_the_residual_value_stands_after_the_last_quarter_at_its_straight_line(plan):

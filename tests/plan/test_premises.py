@@ -30,6 +30,15 @@ def test_a_curve_of_the_case_is_a_premise_of_kind_user_point_by_point():
     assert rows["note"].str.contains("start of requests").all()
 
 
+def test_typical_power_of_a_gpu_unit_is_a_premise_only_where_the_case_states_it():
+    name = "hardware/gb300-nvl72/power_typical_kw"
+    for figures, shown in ({}, False), ({("gb300-nvl72", "power_typical_kw"): 100.0}, True):
+        case = tiny(figures=figures)
+        names = set(premises_table(case, build(case))["name"])
+        assert (name in names) is shown
+        assert "case/energy_share_of_nameplate_decode" in names
+
+
 def test_a_packaged_curve_shows_the_level_that_is_used():
     rows = reuse_rows(tiny(workloads={"chat": {"reuse_curve": "chat:high"}}))
     shown = rows.loc["reuse/chat:high/reused_share"]

@@ -48,7 +48,7 @@ def hand_tables() -> dict[str, pd.DataFrame]:
         ],
         "site_limits": [(t, SITE, "positions", 40.0) for t in range(3)],
         "pods": [(SITE, 4, 4, 3, 1, 1)],
-        "upkeep": [(SITE, name, 2_000.0, 1_000.0, 3_000.0) for name in price],
+        "upkeep": [(SITE, name, 2_000.0, 1_000.0, 1_000.0, 3_000.0) for name in price],
         "workloads": [(W, CARD, 1.0, 0.9, 2.0, 20.0)],
         "short_prices": [(1, W, 1.0)],
         "tasks": [(1, W, 10.0, 1.0, 0.0)],
