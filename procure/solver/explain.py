@@ -142,15 +142,16 @@ class _Case:
         key = (t, workload)
         if key not in self.pointed:
             return NO_DEPLOYMENT
+        if t not in self.index.planned:
+            # Priced and not ranked: a service that parts of units could give was weighed against its price.
+            within = self.ask.relaxed((), key)
+            if within is not False:
+                return NOT_WORTH if within else UNKNOWN
         free = self.ask.relaxed(LIMITS, key)
         if free is None:
             return UNKNOWN
         if not free:
             return self._beyond_limits(t, workload)
-        if t not in self.index.planned:
-            within = self._relieves((), key)
-            if within is not False:
-                return NOT_WORTH if within else UNKNOWN
         alone = {name: self._relieves((name,), key) for name in self.ask.present}
         named = [name for name, relieves in alone.items() if relieves]
         if named:
