@@ -35,6 +35,8 @@ SECONDS = 300.0
 """Wall seconds that all questions together may take."""
 SECONDS_IN_WHOLE = 10.0
 """Wall seconds that one question in whole numbers may take."""
+SECONDS_AHEAD = 10.0
+"""Wall seconds that all questions in whole numbers about the look-ahead may take: parts of units answer the rest."""
 SECONDS_ALONE = 10.0
 """Wall seconds that one workload may take where all together left a doubt."""
 FREE_ORDER = 1e4
@@ -143,10 +145,11 @@ class _Case:
         if key not in self.pointed:
             return NO_DEPLOYMENT
         if t not in self.index.planned:
-            # Priced and not ranked: a service that parts of units could give was weighed against its price.
-            within = self.ask.relaxed((), key)
-            if within is not False:
-                return NOT_WORTH if within else UNKNOWN
+            parts = self.ask.relaxed((), key)
+            if parts is None:
+                return UNKNOWN
+            if parts and self.ask.whole((), key) is not False:
+                return NOT_WORTH  # priced and not ranked: what could be served was weighed against its price
         free = self.ask.relaxed(LIMITS, key)
         if free is None:
             return UNKNOWN
@@ -199,6 +202,7 @@ class _Questions:
     ) -> None:
         self.program, self.compiled, self.values, self.options = program, compiled, values, options
         self.end = time.perf_counter() + min(SECONDS, options.left())
+        self._left_ahead = SECONDS_AHEAD
         planned = program.index.planned
         self.short = {ahead: [key for key in short if (key[0] not in planned) == ahead] for ahead in (False, True)}
         self._batches: dict[tuple[tuple[str, ...], bool], dict[tuple[int, str], bool | None]] = {}
@@ -220,12 +224,17 @@ class _Questions:
     def whole(self, limits: tuple[str, ...], key: tuple[int, str]) -> bool | None:
         """The same in whole units."""
         if (limits, key) not in self._whole:
-            solver = self._load(limits, key[0] not in self.program.index.planned, self.compiled.integer)
+            begin, ahead = time.perf_counter(), key[0] not in self.program.index.planned
+            seconds = min(SECONDS_IN_WHOLE, self._left_ahead) if ahead else SECONDS_IN_WHOLE
+            if seconds <= 0:
+                return None
+            solver = self._load(limits, ahead, self.compiled.integer)
             count, target = len(self.compiled.columns), self._target(key)
             set_option(solver, "objective_target", target)
             solver.setSolution(count, np.arange(count, dtype=np.int32), self.values)
-            answer = self._least(solver, key, SECONDS_IN_WHOLE, is_mip=True)
+            answer = self._least(solver, key, seconds, is_mip=True)
             self._whole[limits, key] = _verdict(answer, target)
+            self._left_ahead -= (time.perf_counter() - begin) * ahead
         return self._whole[limits, key]
 
     def _batch(self, limits: tuple[str, ...], ahead: bool) -> dict[tuple[int, str], bool | None]:
