@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 PANEL = "Plan"
 INFEASIBLE, NO_PLAN, LIMIT = 3, 4, 5
+MOST_DRAWN = 2
+"""Values that a sweep may vary for one picture to show them."""
 
 Gap = Annotated[float, typer.Option(help="Relative gap to the proven bound at which to stop.", min=0.0, max=1.0)]
 TimeLimit = Annotated[
@@ -114,6 +116,8 @@ def sweep(
     A name is a setting (isl_growth_per_year), table.column, table.key.column, or hardware.sku.attribute.
     """
     from procure.case import Case
+    from procure.report import plot_sweep
+    from procure.study import long_form
     from procure.study import sweep as run
     from procure.study.vary import parse_vary
 
@@ -132,10 +136,15 @@ def sweep(
             threads=threads,
             seed=seed,
         )
+    files = ["sweep.csv", "points/"]
+    if len(varied) <= MOST_DRAWN:
+        plot_sweep(long_form(frame, list(varied)), out / "sweep.png")
+        files.insert(1, "sweep.png")
     if as_json:
         typer.echo(frame.to_json(orient="records"))
     else:
-        _show_sweep(frame, list(varied), out)
+        _show_sweep(frame, list(varied))
+        typer.echo(f"Written to {out}: {', '.join(files)}")
     failed = bool((frame["status"] == "failed").all())
     raise typer.Exit(NO_PLAN if failed else LIMIT if stopping.asked() else 0)
 
@@ -267,7 +276,7 @@ def _tell_step(step: Step) -> None:
     typer.echo(f"{step.done}/{step.total}  {point}: {step.status}, {left}", err=True)
 
 
-def _show_sweep(frame: Any, varied: list[str], out: Path) -> None:
+def _show_sweep(frame: Any, varied: list[str]) -> None:
     from rich.console import Console
     from rich.table import Table
 
@@ -284,4 +293,3 @@ def _show_sweep(frame: Any, varied: list[str], out: Path) -> None:
     Console().print(table)
     for row in frame[frame["status"] == "failed"].to_dict("records"):
         typer.echo(f"{', '.join(f'{n}={row[n]}' for n in varied)}: {row['reason']}")
-    typer.echo(f"Written to {out}: sweep.csv, sweep.png, points/")

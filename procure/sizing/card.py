@@ -14,7 +14,7 @@ import numpy as np
 from procure.errors import Fault, InputError
 from procure.sizing import formats
 from procure.sizing.attention import STATE_COMPONENTS, Attention, Part, Work
-from procure.sizing.counts import Count, Lengths
+from procure.sizing.counts import Count, Entries, Lengths
 from procure.sizing.formats import Convention, KvFormat
 from procure.sizing.parallel import Parallel
 from procure.sizing.parameters import FeedForward, Moe, Params, count_parameters
@@ -397,8 +397,6 @@ def _linear_form(
 
     ``which`` is ``held``, ``read``, or ``growing`` (held entries without windows and states).
     """
-    from procure.sizing.counts import Entries
-
     sizes: Counter[Count] = Counter()
     for layer, layers in grouped(attention):
         for part in layer.parts(convention):

@@ -1,5 +1,5 @@
 """Studies: the same case, changed and solved again."""
 
-from procure.study.sweep import sweep
+from procure.study.sweep import long_form, sweep
 
-__all__ = ["sweep"]
+__all__ = ["long_form", "sweep"]

@@ -48,8 +48,8 @@ def sweep(
     Args:
         case: where every point starts from.
         vary: name → values; names as :meth:`procure.Case.with_value` takes them.
-        out: folder that is new or empty for ``sweep.csv`` (a row as soon as a point finishes), ``points/`` with each
-            plan, and ``sweep.png``; nothing is stored without it.
+        out: folder that is new or empty for ``sweep.csv`` (a row as soon as a point finishes) and ``points/`` with
+            each plan; nothing is stored without it.
         progress: called after each point, with the seconds left at the pace so far.
         stop: asked often; once it is true, the point at hand ends as at a time limit, and no other is begun.
         options: as for :func:`procure.solve`.
@@ -85,16 +85,11 @@ def sweep(
             progress(Step(number, len(points), point, row["status"], pace * (len(points) - number)))
         if stop is not None and stop():
             break
-    frame = pd.DataFrame(rows, columns=columns)
-    if folder is not None and len(vary) <= 2:
-        from procure.report import plot_sweep
-
-        plot_sweep(long_form(frame, list(vary)), folder / "sweep.png")
-    return frame
+    return pd.DataFrame(rows, columns=columns)
 
 
 def long_form(frame: pd.DataFrame, varied: list[str]) -> pd.DataFrame:
-    """One row per point and SKU for the plot; ``status`` is ``ok`` where the point has a plan."""
+    """One row per point and SKU, as :func:`procure.report.plot_sweep` draws it; ``status`` is ``ok`` with a plan."""
     ordered = [c for c in frame.columns if c.startswith("ordered ")]
     long = frame.melt(id_vars=[*varied, "status"], value_vars=ordered, var_name="sku", value_name="count")
     long["sku"] = long["sku"].str.removeprefix("ordered ")

@@ -169,6 +169,8 @@ def test_sweep_shows_its_table_and_writes_its_files(case, tmp_path, capsys):
     assert "left" in told.err
     assert "gb300-nvl72" in told.out
     assert {p.name for p in (tmp_path / "out").iterdir()} == {"sweep.csv", "sweep.png", "points"}
+    assert (tmp_path / "out" / "sweep.png").stat().st_size > 1_000
+    assert "sweep.csv, sweep.png, points/" in told.out
 
 
 def test_sweep_json_is_alone_on_stdout(case, tmp_path, capsys):

@@ -13,6 +13,7 @@ from procure.demand.trace.batch import Batch
 from procure.demand.trace.rates import rates
 from procure.demand.trace.readers import BadLines, Options, Progress, batches
 from procure.demand.trace.reuse import CLOCKS, Measured, ReuseMeter, infer_block_tokens, infer_shared_blocks
+from procure.errors import Fault, InputError
 
 
 @dataclass
@@ -119,8 +120,6 @@ def analyse(paths: list[Path], options: Options | None = None, progress: Progres
     Raises:
         InputError: files that cannot be read, or that hold no request.
     """
-    from procure.errors import Fault, InputError
-
     options = options or Options()
     trace = Trace()
     if rates(paths, trace):
