@@ -7,9 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from procure.case.columns import Column, Table
 from procure.case.excel import SETTINGS_SHEET
+from procure.case.scenarios import kv_formats, reuse_curves, scenario_values, weight_precisions
 from procure.case.schema import TABLES
 from procure.case.settings import REQUIRED, Settings
+from procure.catalogue import Catalogue
 from procure.errors import Fault, InputError
+from procure.quarter import Quarter
+from procure.sizing import card_names
 
 if TYPE_CHECKING:
     from procure.case.case import Case
@@ -78,11 +82,6 @@ class _Lists:
     """Known names, one column each of a hidden sheet, for validation."""
 
     def __init__(self, case: Case | None) -> None:
-        from procure.case.scenarios import kv_formats, reuse_curves, scenario_values, weight_precisions
-        from procure.catalogue import Catalogue
-        from procure.quarter import Quarter
-        from procure.sizing import card_names
-
         catalogue = case.catalogue if case else Catalogue.read()
         first = Quarter(case.settings.first_quarter) if case else Quarter("2027Q1")
         own = list(case.tables["reuse"]["curve"].unique()) if case else []

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from procure.instance import build
 from procure.instance.first_token import Best, at_best
 
 if TYPE_CHECKING:
@@ -33,8 +34,6 @@ def check_case(case: Case, instance: Instance | None = None) -> pd.DataFrame:
         instance: its instance, built here when left out.
     """
     if instance is None:
-        from procure.instance.build import build
-
         instance = build(case)
     supply = Supply(case, instance)
     parts = (_arrivals, _room, _servable, _in_time, _carried, _power, _small_pools, _held_back)

@@ -19,7 +19,7 @@ from procure.catalogue import Catalogue, Sku
 from procure.errors import Fault, InputError
 from procure.performance.first_token import first_token_s
 from procure.performance.frontier import over_all_gpus
-from procure.performance.measured import Curves
+from procure.performance.measured import Curves, packaged_curves
 from procure.performance.points import decode_points, prefill_gpu_seconds
 from procure.sizing import Card
 
@@ -238,8 +238,6 @@ def measured_points(
     pools: list[str], load: Load, curves: Curves | None = None, catalogue: Catalogue | None = None
 ) -> list[dict[str, Any]]:
     """Packaged and user's measured points of the pools on this card, as dots over the figure."""
-    from procure.performance.measured import packaged_curves
-
     catalogue, dots = catalogue or Catalogue.read(), []
     pue = Facility.of(catalogue).pue
     for name in pools:

@@ -33,7 +33,6 @@ from procure.performance.work import Work, attention_peak_flops, is_widened, pea
 if TYPE_CHECKING:
     from procure.catalogue import Sku
 
-TERMS = ("weights", "gemm", "kv", "attention", "network", "latency")
 TENSOR_BYTES = 2.0
 """Bytes of an activation element in HBM and in an all-reduce: BF16."""
 DISPATCH_BYTES = 3.0
@@ -100,7 +99,7 @@ class Streams:
 def decode_terms(
     pool: Sku, physics: Physics, work: Work, layout: Layout, streams: Streams, batch: np.ndarray
 ) -> dict[str, np.ndarray]:
-    """Seconds of each term of a step with ``batch`` streams per replica: one array for each name in :data:`TERMS`."""
+    """Seconds of each term of a step with ``batch`` streams per replica, an array each."""
     gpus, draft = layout.gpus, streams.draft
     tokens = batch * (1.0 + draft)
     hbm, reading = pool.hbm_bytes_per_s_per_gpu, physics.cache_efficiency(streams.kv_format)

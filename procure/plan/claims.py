@@ -11,7 +11,7 @@ import pandas as pd
 
 from procure.plan.plan import SERVED, is_short
 from procure.plan.premises import evidence_shares, premises_table
-from procure.plan.statements import differ
+from procure.plan.tolerance import MONEY, differ
 
 if TYPE_CHECKING:
     from procure.case import Case
@@ -25,7 +25,7 @@ KEYS: dict[str, tuple[str, ...]] = {
     "prefill": ("quarter", "site", "workload", "bucket", "sku", "store"),
     "kv_placement": ("quarter", "site", "workload", "store"),
     "retention": ("quarter", "site", "workload", "store", "interval"),
-    "lpx_copies": ("quarter", "site", "card"),
+    "lpx_copies": ("quarter", "site", "card", "sku"),
     "pods": ("quarter", "site"),
     "expansions": ("quarter", "site", "expansion"),
     "limits": ("family", "quarter", "site", "item"),
@@ -157,7 +157,7 @@ def _bounds(stated: dict[str, Any]) -> Iterable[str]:
         if bound is not gap:
             yield "a gap without a bound, or a bound without a gap"
         return
-    if bound > objective + 1e-6 * abs(objective) + 1.0:
+    if bound > objective + MONEY * abs(objective) + 1.0:
         yield f"the bound {bound:,.0f} USD is above the objective {objective:,.0f}"
     if not abs(gap - max(0.0, objective - bound) / max(abs(objective), 1e-9)) <= 1e-6:
         yield f"the gap {gap:g} is not that of objective and bound"

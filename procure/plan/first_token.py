@@ -24,8 +24,7 @@ class FirstTokens:
     """First tokens of a workload in a quarter.
 
     Attributes:
-        served_per_s: requests/s prefilled.
-        late_per_s: of them late.
+        late_per_s: requests/s prefilled whose first token is late.
         allowed_per_s: that may be late: a share of all requests that are not dropped for lack of capacity.
         late_share: late beyond the allowance, as a share of all requests asked for; these are short, though served.
         out_of_reach_share: not served since no hardware in play brings them in time; a share of all requests.
@@ -34,7 +33,6 @@ class FirstTokens:
         mean_s: mean seconds to the first token of what is served; NaN where nothing is.
     """
 
-    served_per_s: float
     late_per_s: float
     allowed_per_s: float
     late_share: float
@@ -100,7 +98,7 @@ def _of(
     in_time, reached = _reached(ways, ends, target, curves)
     reached = max(reached, least_s) if reached > 0 else math.nan  # what is not served is on no pool of the plan
     return FirstTokens(
-        served, late, allowed, excess if excess > NOTHING else 0.0, beyond, in_time, reached,
+        late, allowed, excess if excess > NOTHING else 0.0, beyond, in_time, reached,
         seconds / served if served > 0 else math.nan,
     )  # fmt: skip
 

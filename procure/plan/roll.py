@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from procure.csvtext import guarded
+from procure.demand import build
+from procure.demand.reuse import own_curves, packaged_curve
 from procure.files import fill_folder
 from procure.quarter import Quarter
 
@@ -303,9 +305,6 @@ _GROWN = (
 
 def _lengths(case: Case, notes: list[Any]) -> dict[str, pd.DataFrame]:
     """Workloads one quarter along their growth, and curves of reuse where growth moves them."""
-    from procure.demand import build
-    from procure.demand.reuse import own_curves, packaged_curve
-
     full = case.tables["workloads"]
     given = case.given_tables["workloads"].copy()
     names = [g for _, g in _GROWN] + ["tail_growth_per_year"]

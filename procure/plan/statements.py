@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from procure.demand.tasks import task_s
 from procure.plan.first_token import first_tokens
 from procure.plan.money import costs_table
+from procure.plan.tolerance import MONEY, differ
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -17,22 +18,15 @@ if TYPE_CHECKING:
     from procure.instance import Instance
     from procure.plan.plan import Plan
 
-RELATIVE, ABSOLUTE = 1e-5, 1e-6
 SPANS = ("lookahead", "planned")
 """The word for a quarter's span, by the flag ``planned`` of the instance."""
 
 
-def differ(a: float, b: float, relative: float = RELATIVE) -> bool:
-    """Whether two numbers that should be the same are not; two that are missing, or the same infinity, are."""
-    if a == b or (math.isnan(a) and math.isnan(b)):
-        return False
-    return not abs(a - b) <= relative * max(abs(a), abs(b)) + ABSOLUTE
-
-
 def compare(label: str, row: Any, wanted: dict[str, float]) -> Iterable[str]:
-    """The columns of a row that are not what they should be."""
+    """The columns of a row that are not what they should be; what is missing on both sides is the same."""
     for name, value in wanted.items():
-        if differ(float(getattr(row, name)), value):
+        stated = float(getattr(row, name))
+        if not (math.isnan(stated) and math.isnan(value)) and differ(stated, value):
             yield f"{label}: {name} is {value:g}, not {getattr(row, name):g}"
 
 
@@ -159,7 +153,7 @@ def present_values(plan: Plan, recomputed: pd.DataFrame) -> Iterable[str]:
         wanted, span = factor.get(r.quarter, (r.discount_factor, r.span))
         if differ(r.discount_factor, wanted, 1e-9) or r.span != span:
             yield f"{label}: factor {r.discount_factor:g} and span {r.span}, not {wanted:g} and {span}"
-        if abs(r.npv_usd - r.cash_usd * wanted) > 1e-6 * abs(r.cash_usd) + 1.0:
+        if abs(r.npv_usd - r.cash_usd * wanted) > MONEY * abs(r.cash_usd) + 1.0:
             yield f"{label}: worth {r.cash_usd * wanted:,.0f} USD, not {r.npv_usd:,.0f}"
     stated = {(r.line, r.span): r.npv_usd for r in plan.tables["costs"].itertuples()}
     lines = costs_table(recomputed)
@@ -167,5 +161,5 @@ def present_values(plan: Plan, recomputed: pd.DataFrame) -> Iterable[str]:
         yield f"costs of {', '.join(key)}: no such line"
     for r in lines.itertuples():
         value = stated.get((r.line, r.span), math.nan)
-        if not abs(value - r.npv_usd) <= 1e-6 * abs(r.npv_usd) + 1.0:
+        if not abs(value - r.npv_usd) <= MONEY * abs(r.npv_usd) + 1.0:
             yield f"costs of {r.line}, {r.span}: {r.npv_usd:,.0f} USD, not {value:,.0f}"

@@ -18,20 +18,11 @@ from procure.plan.first_token import first_tokens
 from procure.plan.limits import BINDING_SHARE, limits_table
 from procure.plan.money import cash_table
 from procure.plan.plan import Plan, Status, frame
+from procure.plan.tolerance import ABSOLUTE, MONEY, RELATIVE, SHARE, differ, over, unlike
 from procure.quarter import Quarter
 
 if TYPE_CHECKING:
     from procure.case import Case
-
-RELATIVE = 1e-5
-"""Tolerance of every comparison, relative to its size: ten times what the solver may leave."""
-ABSOLUTE = 1e-6
-BY_UNIT = {"B": 1e6, "B/s": 1e6, "B/day": 1e11, "USD": 1.0}
-"""Absolute tolerance of limits in units that are small against what is planned: the solver works in TB and M USD."""
-SHARE = 1e-6
-"""Absolute tolerance of a share of a rate: the solver's own, as it serves and prefills in shares; less is its dust."""
-MONEY = 1e-6
-"""Relative tolerance of money against the objective."""
 
 
 class Checks:
@@ -55,21 +46,6 @@ class Checks:
     def table(self) -> pd.DataFrame:
         """The plan's ``checks`` table."""
         return frame("checks", self.rows)
-
-
-def over(used: float, limit: float, unit: str = "") -> bool:
-    """Whether a use is above its limit by more than the tolerance."""
-    return not used <= limit + RELATIVE * abs(limit) + BY_UNIT.get(unit, ABSOLUTE)  # true of NaN as well
-
-
-def differ(a: float, b: float, relative: float = RELATIVE) -> bool:
-    """Whether two numbers that should be the same are not."""
-    return a != b and not abs(a - b) <= relative * max(abs(a), abs(b)) + ABSOLUTE  # true of NaN as well
-
-
-def unlike(a: float, b: float, rate: float) -> bool:
-    """Whether parts of a rate that should be the same are not, by more than a solver working in shares leaves."""
-    return differ(a, b) and not abs(a - b) <= SHARE * rate
 
 
 def verify(plan: Plan, case: Case, instance: Instance | None = None, folder: str | Path | None = None) -> pd.DataFrame:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from solved_case import solved
 from tiny_case import rich, tiny
@@ -15,6 +16,8 @@ from tiny_case import rich, tiny
 import procure
 from procure.instance import Instance
 from procure.plan import Plan
+from procure.plan.claims import rows_once
+from procure.plan.tolerance import differ, over
 from procure.plan.verify import verify
 
 
@@ -194,12 +197,17 @@ def test_the_quarters_that_a_plan_states_are_those_of_the_case(full, key):
 
 
 def test_what_is_no_number_is_neither_within_a_limit_nor_the_same():
-    from procure.plan.verify import differ, over
-
     assert over(float("nan"), 1.0)
     assert differ(float("nan"), 1.0)
     assert not differ(float("inf"), float("inf"))
     assert not over(5.0, float("inf"))
+
+
+@pytest.mark.parametrize(("sku", "faults"), [("lpx-b", 0), ("lpx", 1)])
+def test_copies_of_a_card_on_two_lpx_skus_are_two_rows_and_on_one_of_them_a_row_too_many(full, sku, faults):
+    copies = full.plan.tables["lpx_copies"].iloc[[0]]
+    both = pd.concat([copies, copies.assign(sku=sku)], ignore_index=True)
+    assert len(list(rows_once(Plan(full.plan.summary, {**full.plan.tables, "lpx_copies": both})))) == faults
 
 
 @pytest.mark.parametrize("peak", [1e12, 1e-9, 0.0])

@@ -285,11 +285,6 @@ def short_of_nothing(tables: Tables) -> None:
     tables["serve"]["t"] = tables["prefill"]["t"] = 0
 
 
-def lpx_is_not_worth_it(tables: Tables) -> None:
-    lpx_points(tables)
-    edit(tables, "serve", {"deployment": "g+l"}, rack_s=1.0)
-
-
 def lpx_that_stands_already(tables: Tables) -> None:
     lpx_copy_hardly_used(tables)
     standing(tables, "l", 8)

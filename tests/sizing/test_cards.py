@@ -7,6 +7,7 @@ import pytest
 from procure.catalogue.paths import packaged_path
 from procure.errors import InputError
 from procure.sizing import Card, card_names
+from procure.sizing.attention import COMPONENTS, STATE_COMPONENTS
 
 # Totals that include vision parts or draft layers: how much more is published than the language part holds.
 ROUNDED = {"gemma-4-26b-a4b": 0.035, "deepseek-v4-pro": 0.02, "glm-4.7": 0.02, "gemma-3-27b": 0.02, "step-3": 0.02}
@@ -22,6 +23,13 @@ def _content(name):
 def test_computed_parameters_meet_the_published_total(name):
     card = Card.load(name)
     assert card.params.total == pytest.approx(card.source.published_total, rel=ROUNDED.get(name, 0.0155))
+
+
+@pytest.mark.parametrize("name", card_names())
+def test_components_are_those_that_are_documented_and_states_do_not_grow(name):
+    short, long = (Card.load(name).components(tokens, "bf16") for tokens in (1, 100_000))
+    assert set(long) <= set(COMPONENTS)
+    assert {part: long.get(part) for part in STATE_COMPONENTS} == {part: short.get(part) for part in STATE_COMPONENTS}
 
 
 @pytest.mark.parametrize("name", card_names())

@@ -24,7 +24,6 @@ NOT_COMPUTED = {
     "prefill_latency": "a measured time (it enters the throughput rows)",
     "weights_plus_kv_minus_weights": "the report's 32K row is far above its own window design; not reproducible",
 }
-CASE_STUDY = "the service's sizes and rates, no footprint"
 SHARED = ("kv_throughput", "kv_fraction_of_v3.2")
 
 ROWS = list(csv.DictReader((Path(__file__).parent / "kv_oracles.csv").open(encoding="utf-8")))

@@ -74,7 +74,6 @@ class ReuseMeter:
 
     def __init__(self, first: Batch, *, session_clock: bool, block_tokens: int, shared_blocks: int) -> None:
         self._block_tokens, self._shared_blocks = block_tokens, shared_blocks
-        self._session_clock = session_clock
         self._stack = LruStack()
         self._last: dict[str, Array] = {c: np.full(1024, np.nan) for c in CLOCKS}
         self._sessions: dict[int, tuple[float, float, int]] = {}
