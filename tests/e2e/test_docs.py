@@ -3,6 +3,12 @@
 import re
 from pathlib import Path
 
+import pytest
+
+from procure.case.schema import TABLES as CASE_TABLES
+from procure.case.settings import Settings
+from procure.catalogue.sku import FIELDS
+from procure.demand.build import Demand
 from procure.plan.plan import TABLES
 from procure.program.program import FAMILIES
 
@@ -14,6 +20,29 @@ def test_architecture_lists_the_columns_of_every_plan_table():
     rows = dict(re.findall(r"^\| (\w+) \| ([^|]+) \|", text, flags=re.M))
     rows.pop("table")
     assert {name: tuple(cell.strip().split(", ")) for name, cell in rows.items()} == TABLES
+
+
+def section(begin: str, end: str) -> str:
+    return (DOCS / "architecture.md").read_text(encoding="utf-8").split(begin)[1].split(end)[0]
+
+
+def unnamed(names, text: str) -> list[str]:
+    """Names that a text does not hold as words; ``..._output_tokens`` stands for the longer name with that end."""
+    ends = tuple(re.findall(r"\.\.\.(_\w+)", text))
+    words = set(re.findall(r"\w+", text))
+    return [name for name in names if name not in words and not (ends and name.endswith(ends))]
+
+
+def test_architecture_lists_every_attribute_of_a_sku_every_setting_and_every_table_of_demand():
+    assert unnamed(FIELDS, section("`Sku` (frozen dataclass)", "### sizing")) == []
+    assert unnamed(Settings.model_fields, section("`case.toml` → `case.settings`", "| table |")) == []
+    assert unnamed(Demand.__dataclass_fields__, section("build(case) -> Demand", "###")) == []
+
+
+@pytest.mark.parametrize("table", CASE_TABLES.values(), ids=CASE_TABLES)
+def test_architecture_lists_the_columns_of_every_table_of_a_case(table):
+    rows = dict(re.findall(r"^\| (\w+) \| (.*) \|$", section("| table |", "### plan tables"), flags=re.M))
+    assert unnamed(table.by_column, rows[table.name]) == []
 
 
 def test_program_page_names_every_constraint_family():
