@@ -92,6 +92,8 @@ class Sku:
     """Last quarter in which it can be ordered; empty where no end is known."""
     life_years: float = 0.0
     haircut: float = 0.0
+    resale_spread: float = 0.0
+    """Share of the residual value that a sale loses; what stands at the end of the horizon loses none."""
     support_per_year: float = 0.0
     """Fraction of the price paid."""
     min_order: int = 1
@@ -108,7 +110,7 @@ _EVERY = {
     "kind", "depreciation_class", "power_kw", "power_typical_kw", "power_idle_kw", "positions", "area_m2",
     "footprint_m2", "weight_kg", "liquid_kw", "ports", "attach_kw", "attach_positions", "attach_usd",
     "install_usd", "price_usd", "price_path", "lead_quarters", "available_from", "last_order", "life_years", "haircut",
-    "support_per_year", "min_order", "supply_per_quarter", "milestone_order", "milestone_delivery",
+    "resale_spread", "support_per_year", "min_order", "supply_per_quarter", "milestone_order", "milestone_delivery",
     "milestone_acceptance",
 }  # fmt: skip
 _STORE = {"store_bytes", "store_read_bytes_per_s", "store_write_bytes_per_s", "endurance_dwpd"}

@@ -93,6 +93,7 @@ def _skus(case: Case) -> pd.DataFrame:
                 float(sku.supply_per_quarter),
                 sku.life_years * 4,
                 sku.haircut,
+                sku.resale_spread,
                 sku.milestone_order,
                 sku.attach_usd,
                 sku.install_usd,

@@ -123,7 +123,7 @@ def _standing(ledger: Ledger, instance: Instance, fleet: pd.DataFrame, position:
         ledger.pay(t, "power", row.site, row.sku, row.closing * keep.idle_usd_per_quarter)
         ledger.pay(t, "space", row.site, row.sku, row.closing * keep.space_usd_per_quarter)
         sku = sku_of[row.sku]
-        ledger.pay(t, "sales", row.site, row.sku, -row.retired * residual_usd(paid, t - vintage, sku))
+        ledger.pay(t, "sales", row.site, row.sku, -row.retired * sale_usd(paid, t - vintage, sku))
         if t == end - 1:
             ledger.pay(end, "residual value", row.site, row.sku, -row.closing * residual_usd(paid, end - vintage, sku))
 
@@ -134,8 +134,13 @@ def _by_origin(fixed: pd.DataFrame) -> pd.DataFrame:
 
 
 def residual_usd(paid_usd: float, age_quarters: float, sku: Any) -> float:
-    """What a unit sells for: paid · max(0, 1 − age/life) · haircut, never above paid."""
+    """What a unit is worth: paid · max(0, 1 − age/life) · haircut, never above paid."""
     return paid_usd * max(0.0, 1.0 - max(age_quarters, 0.0) / sku.life_quarters) * min(sku.haircut, 1.0)
+
+
+def sale_usd(paid_usd: float, age_quarters: float, sku: Any) -> float:
+    """What a sale brings: residual value · (1 − spread)."""
+    return residual_usd(paid_usd, age_quarters, sku) * (1.0 - sku.resale_spread)
 
 
 def _load_power(ledger: Ledger, instance: Instance, tables: dict[str, pd.DataFrame], position: dict[str, int]) -> None:

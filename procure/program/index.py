@@ -240,6 +240,10 @@ class Index:
         return [(site, sku, o) for o in self.ordered_at.get((site, sku), []) if o + lead <= t]
 
     def residual(self, paid_usd: float, sku: str, age_quarters: int) -> float:
-        """USD that a unit would sell for at an age: straight line to zero over its life, times a haircut."""
+        """USD that a unit is worth at an age: straight line to zero over its life, times a haircut."""
         row = self.sku[sku]
         return paid_usd * max(0.0, 1.0 - age_quarters / row.life_quarters) * row.haircut
+
+    def sale(self, paid_usd: float, sku: str, age_quarters: int) -> float:
+        """USD that a sale at an age brings: the residual value less the spread between owner and buyer."""
+        return self.residual(paid_usd, sku, age_quarters) * (1.0 - self.sku[sku].resale_spread)

@@ -76,10 +76,10 @@ def _purchases(m: Any, index: Index, terms: Terms) -> None:
 
 
 def _sales(m: Any, index: Index, terms: Terms) -> None:
-    """A sold unit brings its residual value, ends its support, and is not there at the end."""
+    """A sold unit brings its residual value less the spread, ends its support, and is not there at the end."""
     for name, t in index.retirable:
         g = index.fixed[name]
-        usd = -index.residual(g.paid_usd, g.sku, t - int(g.vintage_t)) * index.discount[t]
+        usd = -index.sale(g.paid_usd, g.sku, t - int(g.vintage_t)) * index.discount[t]
         usd -= g.support_usd_per_quarter * sum(index.discount[q] for q in index.t if q >= t)
         usd += index.residual(g.paid_usd, g.sku, index.horizon - int(g.vintage_t)) * _end_factor(index)
         terms.add(usd / USD_PER_UNIT, m.retire[name, t])

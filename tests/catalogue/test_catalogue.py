@@ -99,12 +99,18 @@ def test_every_ssd_kit_goes_into_a_gpu_unit_and_fits_what_is_already_included(ca
             assert host.ssd_included_bytes <= sku.store_bytes * 1.001
 
 
-def test_residual_formula_stays_near_the_market_curve(catalogue):
-    life = catalogue.fact("gpu_rack", "life_years").value
-    haircut = catalogue.fact("gpu_rack", "haircut").value
-    for quarters in (4, 8, 12, 16, 20):
-        market = catalogue.fact("gpu_rack", f"market_value_age_{quarters:02d}q").value
-        assert (1 - quarters / 4 / life) * haircut == pytest.approx(market, abs=0.035)
+@pytest.mark.parametrize("name", ["vr-nvl72", "hgx-h100"])
+def test_the_residual_line_is_inside_what_used_h100_bring_and_low_after_four_years(catalogue, name):
+    """0.65, 0.50, 0.34, 0.19 and 0.04 after 1 to 5 years; bands of the market from index sites of 2026."""
+    sku = catalogue.sku(name)
+    line = [(1 - years / sku.life_years) * sku.haircut for years in range(1, 6)]
+    assert line == pytest.approx([0.648, 0.495, 0.343, 0.190, 0.038], abs=0.001)
+    bands = [(0.60, 0.75), (0.40, 0.55), (0.25, 0.40), (0.15, 0.20), (0.10, 0.15)]
+    for years, (low, high) in enumerate(bands, 1):
+        fact = catalogue.fact("gpu_rack", f"market_value_age_{4 * years:02d}q")
+        assert (fact.low, fact.high) == (low, high)
+        assert line[years - 1] <= high
+        assert line[years - 1] >= low or years == 5
 
 
 def override(**row):

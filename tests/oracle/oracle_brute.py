@@ -2,7 +2,7 @@
 
 Money is counted payment by payment for each plan, as docs and design say it: price of the delivery quarter and attach,
 an order milestone with the order, the rest and installation on delivery; support, idle power, power of the load, and
-space while a unit stands; straight-line residual values times a haircut at the end, or at the sale.
+space while a unit stands; straight-line residual values times a haircut at the end, less a spread at a sale.
 """
 
 from __future__ import annotations
@@ -79,9 +79,13 @@ class BruteForce:
         return (1 + self.rate) ** (-t / 4)
 
     def residual(self, batch: Batch, t: int) -> float:
-        """USD that one unit of a batch sells for in a quarter."""
+        """USD that one unit of a batch is worth in a quarter."""
         sku = self.sku(batch.sku)
         return batch.paid_usd * max(0.0, 1 - (t - batch.vintage) / (4 * sku.life_years)) * sku.haircut
+
+    def price_got(self, batch: Batch, t: int) -> float:
+        """USD for one unit of a batch that is sold in a quarter."""
+        return self.residual(batch, t) * (1 - self.sku(batch.sku).resale_spread)
 
     def orders(self) -> list[tuple[str, str, int, int]]:
         """(site, sku, quarter of order, quarter of delivery) that can be placed."""
@@ -301,7 +305,7 @@ class BruteForce:
             for t in range(max(batch.vintage, 0), self.end):
                 gone = sold.get((number, t), 0)
                 left -= gone
-                total += (left * batch.support_usd - gone * self.residual(batch, t)) * self.factor(t)
+                total += (left * batch.support_usd - gone * self.price_got(batch, t)) * self.factor(t)
             total -= left * self.residual(batch, self.end) * self.factor(self.end)
         for batch in self.batches(bought):
             total += batch.count * batch.support_usd * sum(self.factor(t) for t in range(batch.vintage, self.end))

@@ -136,18 +136,36 @@ def test_objective_cost_lines_and_cash_are_one_sum(make):
 
 
 def test_an_old_rack_that_is_sold_brings_its_residual_value_and_ends_its_costs():
-    """Bought 2025Q1 for 3 M USD beside 506,580 of attach and installation; eight of 24 quarters used when sold."""
-    figures = {("gb200-nvl72", "life_years"): 6, ("gb200-nvl72", "haircut"): 0.8}
+    """Bought 2025Q1 for 3 M USD beside 506,580 of attach and installation; eight of 24 quarters used when sold.
+
+    A sale brings a quarter less than the rack is worth.
+    """
+    gb200 = "gb200-nvl72"
+    figures = {(gb200, "life_years"): 6, (gb200, "haircut"): 0.8, (gb200, "resale_spread"): 0.25}
     case = tiny(
         peaks={"chat": [0.0, 0.0, 0.0]},
         figures=figures,
         tables={"fleet": fleet(("a", "gb200-nvl72", 2, "2025Q1", 3e6 + 370_000 + 136_580))},
     )
     plan = procure.solve(case, gap=1e-6, threads=1)
-    assert cash(plan, "sales", "gb200-nvl72") == pytest.approx({"2027Q1": -2 * 3e6 * (1 - 8 / 24) * 0.8})
+    assert cash(plan, "sales", "gb200-nvl72") == pytest.approx({"2027Q1": -2 * 3e6 * (1 - 8 / 24) * 0.8 * 0.75})
     for line in ("support", "power", "space", "residual value"):
         assert cash(plan, line, "gb200-nvl72") == {}
-    assert plan.objective_usd == pytest.approx(-3.2e6)
+    assert plan.objective_usd == pytest.approx(-2.4e6)
+
+
+def test_a_rack_stays_where_the_spread_takes_more_than_standing_costs():
+    """1.6 M USD each now, 1.4 M USD after three quarters; support, idle power and space take 0.37 M USD meanwhile."""
+    gb200 = "gb200-nvl72"
+    for spread, sold in (0.0, True), (0.6, False):
+        figures = {(gb200, "life_years"): 6, (gb200, "haircut"): 0.8, (gb200, "resale_spread"): spread}
+        old = fleet(("a", gb200, 2, "2025Q1", 3e6 + 370_000 + 136_580))
+        plan = procure.solve(
+            tiny(peaks={"chat": [0.0, 0.0, 0.0]}, figures=figures, tables={"fleet": old}), gap=1e-6, threads=1
+        )
+        assert (cash(plan, "sales", gb200) != {}) is sold
+        kept = {"2027Q4": -2 * 3e6 * (1 - 11 / 24) * 0.8}  # what stands at the end loses no spread
+        assert cash(plan, "residual value", gb200) == pytest.approx({} if sold else kept)
 
 
 def test_what_is_left_to_pay_of_a_firm_order_falls_due_on_delivery():

@@ -19,12 +19,13 @@ SITE, W, CARD = "a", "w", "llm"
 def hand_tables() -> dict[str, pd.DataFrame]:
     """The default tables; edit them with :func:`edit` and :func:`rows`."""
     sku = [
-        # sku kind host lead first last min supply life haircut milestone attach install usable present gpus pod places
-        ("e", "cmx_enclosure", "", 1, 0, 1, 1, INF, 20, 0.5, 0.2, 0.0, 0.0, 0.5, 0.8, 0, 0, 0),
-        ("g", "gpu", "", 1, 0, 1, 1, INF, 20, 0.8, 0.25, 10_000.0, 5_000.0, 0.5, 0.8, 8, 1, 1),
-        ("k", "ssd_kit", "g", 1, 0, 1, 1, INF, 20, 0.5, 0.2, 0.0, 0.0, 0.5, 0.8, 0, 0, 0),
-        ("l", "lpx", "", 1, 0, 1, 1, INF, 20, 0.8, 0.25, 0.0, 0.0, 0.5, 0.8, 0, 0, 0),
-        ("r", "cmx_rack", "", 1, 0, 1, 1, INF, 20, 0.5, 0.2, 0.0, 0.0, 0.5, 0.8, 0, 0, 16),
+        # sku kind host lead first last min supply life haircut spread milestone attach install usable present gpus pod
+        # places
+        ("e", "cmx_enclosure", "", 1, 0, 1, 1, INF, 20, 0.5, 0.0, 0.2, 0.0, 0.0, 0.5, 0.8, 0, 0, 0),
+        ("g", "gpu", "", 1, 0, 1, 1, INF, 20, 0.8, 0.0, 0.25, 10_000.0, 5_000.0, 0.5, 0.8, 8, 1, 1),
+        ("k", "ssd_kit", "g", 1, 0, 1, 1, INF, 20, 0.5, 0.0, 0.2, 0.0, 0.0, 0.5, 0.8, 0, 0, 0),
+        ("l", "lpx", "", 1, 0, 1, 1, INF, 20, 0.8, 0.0, 0.25, 0.0, 0.0, 0.5, 0.8, 0, 0, 0),
+        ("r", "cmx_rack", "", 1, 0, 1, 1, INF, 20, 0.5, 0.0, 0.2, 0.0, 0.0, 0.5, 0.8, 0, 0, 16),
     ]
     price = {"e": 1.5e5, "g": 1e6, "k": 1e5, "l": 8e5, "r": 5e4}
     use = {
