@@ -19,6 +19,8 @@ MINOR_SHARE = 0.002
 """An integer whose unit costs less than this share of the objective may be fractional in the first masters."""
 WHOLE = 1e-6
 """How far below a whole number a value may be and count as that number."""
+STALE = 1e-7
+"""Relative distance between an answer's objective and what its values cost at which they do not belong together."""
 POLISH_SECONDS = 5.0
 """Wall seconds for making minor integers whole beside a fleet whose major ones are fixed."""
 
@@ -177,9 +179,23 @@ class Master:
 
         self.solver.cbMipInterrupt.subscribe(stop)
         try:
-            return self._run(kinds, min(seconds, self.options.left()), is_mip=True)
+            answer = self._run(kinds, min(seconds, self.options.left()), is_mip=True)
+            if start is not None and self._stale(answer):
+                self.solver.clearSolver()
+                answer = self._run(kinds, min(seconds, self.options.left()), is_mip=True)
+            return answer
         finally:
             self.solver.cbMipInterrupt.unsubscribe(stop)
+
+    def _stale(self, answer: Answer) -> bool:
+        """Whether an answer's values are not those of its objective.
+
+        HiGHS 1.16 can give back the start that it was given, with the objective of the better point to which presolve
+        moved it: the fleet of the proven optimum is then never seen.
+        """
+        if answer.values is None or answer.objective is None:
+            return False
+        return abs(answer.objective - float(self.cost @ answer.values)) > STALE * max(1.0, abs(answer.objective))
 
     def _run(self, kinds: np.ndarray, seconds: float, is_mip: bool = False) -> Answer:
         index = np.arange(len(kinds), dtype=np.int32)

@@ -9,7 +9,7 @@ import highspy
 import numpy as np
 import pandas as pd
 import pytest
-from tiny_case import fleet, quarter_names, tiny
+from tiny_case import budget, fleet, quarter_names, tiny, token_worth
 
 import procure
 from procure.errors import InputError
@@ -23,6 +23,7 @@ from procure.solver.blocks import find_blocks
 from procure.solver.compile import compile_program
 from procure.solver.decompose import Decomposition
 from procure.solver.highs import Options, new_solver, set_option
+from procure.solver.whole import solve_whole
 
 GB = "gb300-nvl72"
 METHODS = ("decomposed", "whole")
@@ -244,3 +245,28 @@ def test_a_gap_of_zero_is_reached_and_not_searched_for_until_the_time_limit():
     plan = procure.solve(tiny(), gap=0.0, threads=1, time_limit_s=60)
     assert plan.status == "optimal"
     assert plan.summary["gap"] <= plan.summary["gap_asked"] == 1e-6
+
+
+def test_a_start_that_presolve_improves_is_not_given_back_in_place_of_the_optimum():
+    """HiGHS had the optimum's objective beside the values of the start: a rack was bought that nobody needed."""
+    agent = {"scenario": "coding-agentic", "context_cap_tokens": 131_072}
+    case = tiny(
+        skus=("vr-nvl72",),
+        peaks={"chat": [120, 150, 180], "agent": [30, 37, 45]},
+        workloads={"agent": agent},
+        sites=({"positions": 3.0, "power_kw": 900.0},),
+        figures={("vr-nvl72", "supply_per_quarter"): 1},
+        tables={
+            "fleet": fleet(("a", "hgx-h200", 4, "2024Q2", 3e5), ("a", "vr-nvl72", 1, "2026Q4", 7e6)),
+            "budget": budget(2e7, 2e7, 2e7),
+        },
+        settings={**token_worth(20.0), "nvl72_per_pod": 1, "budget_carry": "unlimited"},
+    )
+    compiled = compile_program(build_program(build(case)))
+    options = Options(gap=1e-5, threads=1)
+    parts = Decomposition(compiled, options)
+    least = parts.solve("shortfall", None)
+    held = least.objective + compiled.short_tolerance
+    found, reference = parts.solve("cost", held), solve_whole(compiled, options, "cost", held)
+    assert found.status == reference.status == "optimal"
+    assert found.objective == pytest.approx(reference.objective, rel=2e-5)
