@@ -8,6 +8,15 @@ from typing import Any
 
 import pandas as pd
 
+RESOURCES = {
+    "power_kw": ("power", "kW"),
+    "positions": ("positions", "positions"),
+    "area_m2": ("area", "m2"),
+    "liquid_kw": ("liquid cooling", "kW"),
+    "ports": ("ports", "ports"),
+}
+"""What a site has a limit of, in a planner's word and unit."""
+
 SCHEMA: dict[str, dict[str, str]] = {
     "quarters": {
         "t": "position of the quarter, 0 for the first",

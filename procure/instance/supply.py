@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from procure.instance.instance import table
+from procure.instance.instance import RESOURCES, table
 from procure.quarter import HOURS_PER_QUARTER, Quarter
 
 if TYPE_CHECKING:
@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from procure.case import Case
     from procure.catalogue import Sku
 
-RESOURCES = ("power_kw", "positions", "area_m2", "liquid_kw", "ports")
 MONTHS_PER_QUARTER = 3
 
 

@@ -3,12 +3,11 @@
 from procure.performance.first_token import first_token_s, load_s
 from procure.performance.lpx import lpx_racks_per_copy
 from procure.performance.measured import Curves
-from procure.performance.own_prefill import prefill_is_stated
+from procure.performance.own_prefill import prefill_gpu_seconds, prefill_is_stated
 from procure.performance.physics import vintage_at
 from procure.performance.points import (
     decode_points,
     idle_hbm_bytes_per_gpu,
-    prefill_gpu_seconds,
     prefill_gpus_per_replica,
     prefill_latency_s,
 )

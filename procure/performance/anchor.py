@@ -24,7 +24,7 @@ import pandas as pd
 from procure.errors import Fault, InputError
 from procure.performance.decode import Deployment
 from procure.performance.measured import Curves
-from procure.performance.own_prefill import prefill_work_s
+from procure.performance.own_prefill import prefill_gpu_seconds
 
 LEAST_DECODE = 0.1
 """Share of the GPUs' time that a user's point over all GPUs must leave for decode."""
@@ -176,7 +176,7 @@ def _decode_rate(deployment: Deployment, curve: pd.DataFrame, rate: np.ndarray, 
     first = curve.iloc[0]
     if not first["all_gpus"]:
         return rate
-    work = prefill_work_s(
+    work = prefill_gpu_seconds(
         deployment.pool,
         deployment.card,
         weight_precision=deployment.weight_precision,

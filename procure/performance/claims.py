@@ -15,7 +15,8 @@ import pandas as pd
 from procure.catalogue import Catalogue
 from procure.performance.figure import Load, figure
 from procure.performance.lpx import vendor_scale
-from procure.performance.points import decode_points, prefill_gpu_seconds
+from procure.performance.own_prefill import prefill_gpu_seconds
+from procure.performance.points import decode_points
 
 SUPPORTED, NOT_SUPPORTED, VENDOR, UNKNOWN = "supported", "not supported", "vendor claim", "cannot be told"
 SPEEDS = (50.0, 75.0, 100.0, 150.0, 200.0, 250.0, 300.0, 350.0, 400.0)

@@ -20,7 +20,8 @@ from procure.errors import Fault, InputError
 from procure.performance.first_token import first_token_s
 from procure.performance.frontier import over_all_gpus
 from procure.performance.measured import Curves, packaged_curves
-from procure.performance.points import decode_points, prefill_gpu_seconds
+from procure.performance.own_prefill import prefill_gpu_seconds
+from procure.performance.points import decode_points
 from procure.sizing import Card
 
 HOURS_PER_YEAR = 8_760.0

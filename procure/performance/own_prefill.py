@@ -11,6 +11,8 @@ from procure.performance.physics import physics
 from procure.performance.prefill import prefill_at_peak, prefill_terms
 
 if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
     from procure.catalogue import Sku
     from procure.sizing import Card
 
@@ -18,31 +20,33 @@ PROMPT_MATCH = 0.12
 """Prompts this close to a stated one, nothing reused, are answered by the measurement."""
 
 
-def prefill_work_s(
+def prefill_gpu_seconds(
     pool: Sku,
     card: Card,
     *,
     weight_precision: str,
     kv_format: str,
-    new_tokens: np.ndarray,
-    prefix_tokens: np.ndarray,
+    new_tokens: ArrayLike,
+    prefix_tokens: ArrayLike,
     vintage: str,
-    curves: Curves | None,
+    curves: Curves | None = None,
 ) -> np.ndarray:
-    """GPU-seconds of prefills: the physics in the pool's power mode, times stated over physical seconds.
+    """GPU-seconds to prefill ``new_tokens`` behind ``prefix_tokens`` whose cache is there already, for each request.
 
-    The ratio is taken at the stated prompt lengths and read log-linearly between them; beyond their ends the nearest
-    is kept. So a prompt of a stated length takes the stated time, and reuse and other lengths follow the physics.
+    The physics in the pool's power mode; where ``curves``, a user's table, state prefill rates, times stated over
+    physical seconds. The ratio is taken at the stated prompt lengths and read log-linearly between them; beyond their
+    ends the nearest is kept. So a prompt of a stated length takes the stated time, and reuse and other lengths follow
+    the physics.
     """
     formats = {"weight_precision": weight_precision, "kv_format": kv_format, "vintage": vintage}
-    seconds = _physical_s(pool, card, new_tokens, prefix_tokens, **formats)
+    new, prefix = np.asarray(new_tokens, dtype=float), np.asarray(prefix_tokens, dtype=float)
+    seconds = _physical_s(pool, card, new, prefix, **formats)
     rates = None if curves is None else stated_rates(pool, card, weight_precision, curves)
     if rates is None:
         return seconds
     isl, rate = rates
     ratio = (isl / rate) / _physical_s(pool, card, isl, np.zeros(len(isl)), **formats)
-    tokens = np.maximum(np.asarray(new_tokens, dtype=float) + np.asarray(prefix_tokens, dtype=float), 1.0)
-    return seconds * np.exp(np.interp(np.log(tokens), np.log(isl), np.log(ratio)))
+    return seconds * np.exp(np.interp(np.log(np.maximum(new + prefix, 1.0)), np.log(isl), np.log(ratio)))
 
 
 def prefill_is_stated(
@@ -85,8 +89,8 @@ def _physical_s(
         card,
         weight_precision=weight_precision,
         kv_format=kv_format,
-        new_tokens=np.asarray(new_tokens, dtype=float),
-        prefix_tokens=np.asarray(prefix_tokens, dtype=float),
+        new_tokens=new_tokens,
+        prefix_tokens=prefix_tokens,
     )
     terms = prefill_terms(peak, physics(vintage, pool.name))
     return np.asarray(np.sum(np.broadcast_arrays(*terms.values()), axis=0) / pool.throughput_factor)

@@ -13,7 +13,7 @@ from procure.performance.anchor import anchored, answered
 from procure.performance.decode import Deployment, Lengths, solve
 from procure.performance.layouts import usable_hbm_bytes
 from procure.performance.measured import Curves, packaged_curves
-from procure.performance.own_prefill import prefill_work_s
+from procure.performance.own_prefill import prefill_gpu_seconds
 from procure.performance.physics import fitted, premises, vintage_date
 from procure.performance.prefill import prefill_group_gpus, prefill_wall_s
 from procure.performance.work import work_of
@@ -214,33 +214,6 @@ def _for_every_element(table: pd.DataFrame, inverse: np.ndarray) -> pd.DataFrame
     whole = table.iloc[rows].reset_index(drop=True)
     whole["element"] = np.repeat(np.arange(inverse.size), repeats)
     return whole
-
-
-def prefill_gpu_seconds(
-    pool: Sku,
-    card: Card,
-    *,
-    weight_precision: str,
-    kv_format: str,
-    new_tokens: ArrayLike,
-    prefix_tokens: ArrayLike,
-    vintage: str,
-    curves: Curves | None = None,
-) -> np.ndarray:
-    """GPU-seconds to prefill ``new_tokens`` behind ``prefix_tokens`` whose cache is there already, for each request.
-
-    ``curves`` is a user's table, whose prefill rates are used as stated.
-    """
-    return prefill_work_s(
-        pool,
-        card,
-        weight_precision=weight_precision,
-        kv_format=kv_format,
-        new_tokens=np.asarray(new_tokens, dtype=float),
-        prefix_tokens=np.asarray(prefix_tokens, dtype=float),
-        vintage=vintage,
-        curves=curves,
-    )
 
 
 def prefill_latency_s(

@@ -12,7 +12,7 @@ from typing import Any
 
 import pandas as pd
 
-from procure.instance import Instance
+from procure.instance import RESOURCES, Instance
 from procure.plan.first_token import first_tokens
 from procure.plan.plan import frame
 
@@ -268,16 +268,6 @@ def _first_token(s: Standing, rows: Rows) -> None:
             rows.add("late first tokens", key[0], "", key[1], first.late_per_s, limit, "requests/s")
 
 
-UNITS = {"power_kw": "kW", "positions": "positions", "area_m2": "m2", "liquid_kw": "kW", "ports": "ports"}
-NAMES = {
-    "power_kw": "power",
-    "positions": "positions",
-    "area_m2": "area",
-    "liquid_kw": "liquid cooling",
-    "ports": "ports",
-}
-
-
 def _site(s: Standing, rows: Rows) -> None:
     use: dict[tuple[str, str], list[Any]] = defaultdict(list)
     for r in s.instance["resource_use"].itertuples():
@@ -292,7 +282,8 @@ def _site(s: Standing, rows: Rows) -> None:
             for e in s.tables["expansions"].itertuples()
             if e.site == r.site and s.position[e.quarter] + lead[e.site, e.expansion] <= r.t
         )
-        rows.add(NAMES[r.resource], quarter, r.site, "", used, r.limit + grown, UNITS[r.resource])
+        name, unit = RESOURCES[r.resource]
+        rows.add(name, quarter, r.site, "", used, r.limit + grown, unit)
 
 
 def _structure(s: Standing, rows: Rows) -> None:

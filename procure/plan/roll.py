@@ -16,6 +16,7 @@ from procure.csvtext import guarded
 from procure.demand import build
 from procure.demand.reuse import own_curves, packaged_curve
 from procure.files import fill_folder
+from procure.instance import RESOURCES
 from procure.quarter import Quarter
 
 if TYPE_CHECKING:
@@ -230,9 +231,6 @@ def _words(due: dict[str, float]) -> str:
     return ", ".join(f"{count:g} in {quarter}" for quarter, count in sorted(due.items())) or "none"
 
 
-_ADDS = ("power_kw", "positions", "area_m2", "liquid_kw", "ports")
-
-
 def _expanded(case: Case, plan: Plan, first: Quarter, notes: list[Any]) -> dict[str, pd.DataFrame]:
     """Sites and expansions after the steps that the plan decides in its first quarter."""
     decided = plan.tables["expansions"]
@@ -250,7 +248,7 @@ def _expanded(case: Case, plan: Plan, first: Quarter, notes: list[Any]) -> dict[
             before = sites[mine & (index < ready.index)].sort_values("from_quarter").iloc[-1:]
             sites = pd.concat([sites, before.assign(from_quarter=str(ready))], ignore_index=True)
         later = (sites["site"] == r.site) & (sites["from_quarter"].map(lambda q: Quarter(q).index) >= ready.index)
-        for name in _ADDS:
+        for name in RESOURCES:
             sites.loc[later, name] += r.count * step[name]
         steps.loc[here, "max_count"] -= int(r.count)
         notes.append(

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from procure.instance import Instance
+from procure.instance import RESOURCES, Instance
 from procure.instance.first_token import at_best
 from procure.plan.plan import SERVED
 from procure.program import Program
@@ -44,13 +44,8 @@ FREE_ORDER = 1e4
 
 TTFT = "time to first token"
 
-RESOURCES = {
-    "power": "power_kw",
-    "positions": "positions",
-    "area": "area_m2",
-    "liquid cooling": "liquid_kw",
-    "ports": "ports",
-}
+RESOURCE_OF = {word: resource for resource, (word, _) in RESOURCES.items()}
+"""Resources of a site by the planner's word for their limit."""
 FAMILIES = {
     "budget": ("budget_limit",),
     "supply": ("supply_cap",),
@@ -58,7 +53,7 @@ FAMILIES = {
     "minimum order": ("minimum_order", "order_placed"),
     TTFT: ("late_prefill_share",),
 }
-LIMITS = ("budget", *RESOURCES, "supply", "pods", "minimum order", TTFT)
+LIMITS = ("budget", *RESOURCE_OF, "supply", "pods", "minimum order", TTFT)
 """Limits that a planner can move, in the order in which they are told."""
 
 NO_DEPLOYMENT = "no deployment meets its SLA"
@@ -68,18 +63,6 @@ WHOLE_UNITS = "whole units do not fit the limits"
 NOT_WORTH = "not worth its stated price"
 SEVERAL = "several limits together"
 UNKNOWN = "not known"
-
-
-class Infeasible(Exception):
-    """No plan exists, whatever is left unserved; the lines say which limits are broken by how much."""
-
-    def __init__(self, lines: list[str]) -> None:
-        self.lines = lines
-        super().__init__("No plan fits the limits, even with every request left unserved:\n  " + "\n  ".join(lines))
-
-
-class NoPlan(Exception):
-    """A limit was reached before any plan was found."""
 
 
 @dataclass(frozen=True)
@@ -307,7 +290,7 @@ class _Questions:
     def _rows(self, limits: tuple[str, ...]) -> np.ndarray:
         """Which rows state one of the limits."""
         families = {family for name in limits for family in FAMILIES.get(name, ())}
-        resources = {RESOURCES[name] for name in limits if name in RESOURCES}
+        resources = {RESOURCE_OF[name] for name in limits if name in RESOURCE_OF}
         return np.array(
             [
                 family in families or (family == "site_limit" and key[2] in resources)
@@ -322,7 +305,7 @@ class _Questions:
             return self.compiled.matrix
         matrix = self.compiled.matrix.tolil(copy=True)
         index, model = self.program.index, self.program.model
-        without = {RESOURCES.get(name, name) for name in limits}
+        without = {RESOURCE_OF.get(name, name) for name in limits}
         for row, (family, key) in enumerate(self.compiled.keys):
             if family == "order_placed":
                 most = min(order_bound(index, key[0], without), FREE_ORDER)

@@ -27,13 +27,25 @@ from procure.program.index import USD_PER_UNIT
 from procure.solver.answer import Values, tables_of
 from procure.solver.compile import Compiled, compile_program, limited
 from procure.solver.decompose import Decomposition, Solution
-from procure.solver.explain import Infeasible, NoPlan, causes
+from procure.solver.explain import causes
 from procure.solver.fair import even_out
 from procure.solver.highs import Options, Progress, relative_gap, write_mps
 from procure.solver.violation import smallest_violation
 from procure.solver.whole import solve_whole
 
 Method = Literal["decomposed", "whole"]
+
+
+class Infeasible(Exception):
+    """No plan exists, whatever is left unserved; the lines say which limits are broken by how much."""
+
+    def __init__(self, lines: list[str]) -> None:
+        self.lines = lines
+        super().__init__("No plan fits the limits, even with every request left unserved:\n  " + "\n  ".join(lines))
+
+
+class NoPlan(Exception):
+    """A limit was reached before any plan was found."""
 
 
 class Clock:

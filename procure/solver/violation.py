@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from procure.instance import Instance
+from procure.instance import RESOURCES, Instance
 from procure.program.index import USD_PER_UNIT
 from procure.program.site import SCALE
 from procure.solver.compile import Compiled
@@ -29,15 +29,6 @@ class Words(NamedTuple):
     key: tuple[str, ...]
     scale: float = 1.0
 
-
-RESOURCES = {
-    "power_kw": ("power", "kW"),
-    "positions": ("positions", "positions"),
-    "area_m2": ("area", "m2"),
-    "liquid_kw": ("liquid cooling", "kW"),
-    "ports": ("ports", "ports"),
-}
-"""Resources of a site in the planner's words, and their units."""
 
 PLACES = {"nvl72_per_pod": "NVL72", "lpx_per_pod": "LPX", "cmx_racks_per_pod": "CMX"}
 """Places of a pod in the planner's words."""

@@ -14,7 +14,7 @@ from procure.errors import InputError
 from procure.performance import decode_points
 from procure.performance.frontier import over_all_gpus
 from procure.performance.measured import COLUMNS, EXTRA, Curves, packaged_curves
-from procure.performance.points import prefill_gpu_seconds
+from procure.performance.own_prefill import prefill_gpu_seconds
 from procure.sizing import Card
 
 RACKS = ("gb200-nvl72", "gb300-nvl72", "vr-nvl72")
