@@ -156,6 +156,9 @@ def buckets(x: Array, count: int = 4) -> Buckets:
     share = np.einsum("p,dpb->db", SHARES, member)
     held = np.where(share > 0, share, 1.0)
     mean = np.einsum("p,dp,dpb->db", SHARES, x, member) / held
+    longest = np.where(member, x[:, :, None], 0.0).max(axis=1)
+    shortest = np.where(member, x[:, :, None], np.inf).min(axis=1)
+    mean = np.where(share > 0, np.clip(mean, shortest, longest), mean)  # equal lengths: exactly theirs
     # moments about the mean of each bucket: as differences of raw moments, a narrow bucket's would be rounding
     off = np.where(member, x[:, :, None] - mean[:, None, :], 0.0)
     spread = np.sqrt(np.einsum("p,dpb->db", SHARES, off**2) / held)
@@ -165,7 +168,6 @@ def buckets(x: Array, count: int = 4) -> Buckets:
     last = count - 1 - np.argmax(share[:, ::-1] > 0, axis=1)
     top = np.arange(count) == last[:, None]
     tokens = mean + _second_moment(share, mean, spread, top)
-    longest = np.where(member, x[:, :, None], 0.0).max(axis=1)
     upper = np.maximum(np.where(top, quantile(x, 0.999)[:, None], longest), tokens)
     return Buckets(share, tokens, upper, *_nodes(mean, spread, third))
 

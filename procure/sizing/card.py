@@ -14,7 +14,7 @@ import numpy as np
 from procure.errors import Fault, InputError
 from procure.sizing import formats
 from procure.sizing.attention import STATE_COMPONENTS, Attention, Part, Work
-from procure.sizing.counts import Count, Entries, Lengths
+from procure.sizing.counts import Count, Entries, Lengths, visited
 from procure.sizing.formats import Convention, KvFormat
 from procure.sizing.parallel import Parallel
 from procure.sizing.parameters import FeedForward, Moe, Params, count_parameters
@@ -356,7 +356,7 @@ class Card:
         total = np.zeros(np.broadcast(start, new).shape)
         for layer, layers in grouped(self.cached_layers):
             for amount, count in work_of(layer):
-                total = total + layers * amount * (count.total(start + new) - count.total(start))
+                total = total + layers * amount * visited(count, start, start + new)
         return _plain(total)
 
 

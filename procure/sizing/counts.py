@@ -96,3 +96,18 @@ Count = Entries | InChunk | Pending | Once
 
 EVERY_TOKEN = Entries()
 PER_SEQUENCE = Once()
+
+
+def visited(count: Count, start: Lengths, end: Lengths) -> np.ndarray:
+    """Sum of a count over the positions start + 1 .. end that a causal prefill computes, as float64.
+
+    The last token of a length that is not whole (a mean) counts by its part, so that the sum is exact at whole lengths
+    and has no step between them.
+    """
+    return _upto(count, end) - _upto(count, start)
+
+
+def _upto(count: Count, tokens: Lengths) -> np.ndarray:
+    length = np.asarray(tokens, dtype=np.float64)
+    whole = np.floor(length)
+    return count.total(whole) + (length - whole) * count.at(whole + 1.0)

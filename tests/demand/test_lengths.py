@@ -86,6 +86,12 @@ def test_buckets_of_any_spread_hold_moments_and_bounds(p50, to_p90, to_p99, mean
     assert (made.upper[used] >= made.tokens[used]).all()
 
 
+@pytest.mark.parametrize("tokens", USUAL)
+def test_a_fixed_length_stands_for_itself_to_the_last_digit(tokens):
+    made = lengths.buckets(lengths.from_quantiles(*(np.array([float(tokens)]) for _ in range(4))))
+    assert (made.node_tokens[made.share > 0] == tokens).all()
+
+
 def test_lengths_around_a_spread_that_is_rounding_move_continuously():
     """No cliff where a spread begins to count: buckets of nearly equal lengths are nearly those of equal ones."""
     for spread in (1e-12, 1e-10, 9e-10, 1.1e-9, 1e-8, 1e-7):

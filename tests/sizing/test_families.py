@@ -344,5 +344,17 @@ def test_prefill_flops_are_the_sum_over_positions(name):
     assert card.prefill_attention_flops(5_000, 15_000) == pytest.approx(expected[15_000:].sum(), rel=1e-12)
 
 
+@pytest.mark.parametrize("name", ["deepseek-v3.2", "deepseek-v4-pro", "llama-4-maverick", "qwen3.5-397b-a17b"])
+def test_a_part_of_a_token_costs_its_part_of_the_prefill(name):
+    """Mean lengths are not whole; rounded down, a prompt of 29,999.99… tokens would lose its last token."""
+    card = Card.load(name)
+    for before, after in ((2_047, 2_048), (8_192, 8_193), (29_999, 30_000)):
+        flops, more = card.prefill_attention_flops(before), card.prefill_attention_flops(after)
+        assert card.prefill_attention_flops(before + 0.25) == pytest.approx(0.75 * flops + 0.25 * more, rel=1e-12)
+        assert card.prefill_attention_flops(np.nextafter(after, 0.0)) == pytest.approx(more, rel=1e-12)
+    parts = card.prefill_attention_flops(1_500.3), card.prefill_attention_flops(3_000.2, 1_500.3)
+    assert sum(parts) == pytest.approx(card.prefill_attention_flops(4_500.5), rel=1e-12)
+
+
 def test_plain_mla_prefill_expands_heads():
     assert card_of(MLA).prefill_attention_flops(2) == 2 * 128 * (128 + 64 + 128) * (1 + 2)
