@@ -11,7 +11,7 @@ from procure.instance import first_token, prefill, retention, service
 from procure.instance.demand_tables import demand_tables
 from procure.instance.instance import Instance
 from procure.instance.supply import skus_in_play, supply_tables
-from procure.instance.worth import short_prices_table
+from procure.instance.worth import short_prices_table, token_prices_table
 
 if TYPE_CHECKING:
     from procure.case import Case
@@ -36,10 +36,12 @@ def build(case: Case) -> Instance:
         **demand_tables(case, demand),
         "workloads": service.workloads_table(case, demand),
         "short_prices": short_prices_table(case, demand),
+        "token_prices": token_prices_table(case),
         "rates": rates,
         "lengths": lengths,
         "serve": service.serve_table(case, all_loads, pools, lpx),
         **prefill.prefill_tables(case, all_loads, pools, reads),
+        "cached_tokens": prefill.cached_tokens_table(all_loads),
         **store_tables,
         "idle_hbm": service.idle_hbm_table(all_loads, pools),
         "parked": retention.parked_table(lengths, rates),

@@ -110,6 +110,11 @@ SCHEMA: dict[str, dict[str, str]] = {
         "workload": "workload",
         "usd_per_request": "worth of a mean request of that quarter; the price of one unserved in look-ahead quarters",
     },
+    "token_prices": {
+        "workload": "workload",
+        "tokens": "cached input, computed input or output",
+        "usd_per_million": "what a million of them sells for",
+    },
     "tasks": {
         "t": "quarter",
         "workload": "workload",
@@ -171,6 +176,13 @@ SCHEMA: dict[str, dict[str, str]] = {
         "store": "store that the reused tokens come from, or recompute",
         "share": "share of the workload's requests in order of length",
         "ttft_s": "seconds to the first token of the longest of them",
+    },
+    "cached_tokens": {
+        "t": "quarter",
+        "workload": "workload",
+        "bucket": "length bucket",
+        "shared_tokens": "mean tokens of input that a full prefill finds in a cache: the shared prefix",
+        "reused_tokens": "mean tokens of input that a request finds whose own cache was kept",
     },
     "out_of_reach": {
         "t": "quarter",

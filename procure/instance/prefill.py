@@ -140,6 +140,20 @@ def _reused(case: Case, load: Load, pool: Sku, stores: Stores, own: Curves | Non
             _add(load, pool, store, cost.gpu_s, seconds, (read, valid), ["physics"] * len(b), made)
 
 
+def cached_tokens_table(all_loads: list[Load]) -> pd.DataFrame:
+    """Mean tokens of input that are in a cache already, behind the shared prefix and behind the request's own cache."""
+    rows: list[tuple[Any, ...]] = []
+    for load in all_loads:
+        b = load.buckets
+        reused, shared = b["reused_share"].to_numpy(float), b["shared_prefix_tokens"].to_numpy(float)
+        found = [
+            sum((part * prefix_of(length, reused, shared) for length, part in load.nodes), np.zeros(len(b)))
+            for prefix_of in (_behind_shared_prefix, _behind_own_cache)
+        ]
+        rows += [(t, load.name, bucket, *at) for t, bucket, *at in zip(b["t"], b["bucket"], *found, strict=True)]
+    return table("cached_tokens", rows)
+
+
 def _valid_bytes(load: Load, tokens: np.ndarray, kept: np.ndarray) -> np.ndarray:
     """Bytes of a copy of ``kept`` tokens that stay as they are when it is parked again with ``tokens`` in all.
 

@@ -1,4 +1,4 @@
-"""What an unserved request is worth in a quarter: its tokens at the lengths and the reuse of that quarter."""
+"""What tokens sell for, and an unserved request is worth: its tokens at the lengths and the reuse of its quarter."""
 
 from __future__ import annotations
 
@@ -41,6 +41,18 @@ def short_prices_table(case: Case, demand: Demand) -> pd.DataFrame:
     worth = np.where(by_request.notna(), by_request, usd / 1e6)
     rows = zip(path["quarter"].map(position).tolist(), path["workload"].tolist(), worth.tolist(), strict=True)
     return table("short_prices", sorted(rows))
+
+
+def token_prices_table(case: Case) -> pd.DataFrame:
+    """What a million tokens of each workload sells for, by kind, whether served or not."""
+    rows = []
+    for r in case.tables["workloads"].itertuples():
+        rows += [
+            (r.workload, "cached input", r.lookahead_short_usd_per_million_cached_input_tokens),
+            (r.workload, "computed input", r.lookahead_short_usd_per_million_computed_input_tokens),
+            (r.workload, "output", r.lookahead_short_usd_per_million_output_tokens),
+        ]
+    return table("token_prices", rows)
 
 
 def _returns(demand: Demand) -> pd.DataFrame:

@@ -12,6 +12,7 @@ import pandas as pd
 from procure.plan.plan import SERVED, is_short
 from procure.plan.premises import evidence_shares, premises_table
 from procure.plan.tolerance import MONEY, differ
+from procure.plan.unit_costs import cost_warnings, unit_costs_summary, unit_costs_table
 
 if TYPE_CHECKING:
     from procure.case import Case
@@ -31,6 +32,7 @@ KEYS: dict[str, tuple[str, ...]] = {
     "limits": ("family", "quarter", "site", "item"),
     "cash": ("quarter", "line", "site", "sku"),
     "costs": ("line", "span"),
+    "unit_costs": ("workload", "tokens"),
     "sla": ("quarter", "workload"),
     "demand": ("quarter", "workload", "bucket"),
     "premises": ("name",),
@@ -100,6 +102,7 @@ def summary(plan: Plan, case: Case, instance: Instance) -> Iterable[str]:
         "demand_notes": instance["notes"]["sentence"].tolist(),
         "defaults_used": list(case.defaults_used),
         "doubts": [str(doubt) for doubt in case.doubts],
+        "cost_warnings": cost_warnings(plan.tables["unit_costs"]),
         "purchases": [
             {"quarter": r.quarter, "site": r.site, "sku": r.sku, "count": r.count} for r in plan.purchases.itertuples()
         ],
@@ -107,6 +110,9 @@ def summary(plan: Plan, case: Case, instance: Instance) -> Iterable[str]:
     for key, value in wanted.items():
         if key not in stated or not _same(stated[key], value):
             yield f"{key} is not what the case and the tables say"
+    costs = unit_costs_summary(plan.tables["unit_costs"])
+    if not _same_costs(stated.get("unit_costs"), costs):
+        yield "unit_costs is not what the table of unit costs says"
     if stated.get("mps_scale", MPS_SCALE) != MPS_SCALE:
         yield f"mps_scale is {stated['mps_scale']}, not {MPS_SCALE:g}"
     yield from _evidence(plan, case)
@@ -121,6 +127,38 @@ def _same(stated: Any, wanted: Any) -> bool:
     if isinstance(wanted, list) and wanted and isinstance(wanted[0], dict) and isinstance(stated, list):
         return sorted(stated, key=str) == sorted(wanted, key=str)
     return type(stated) is type(wanted) and bool(stated == wanted)
+
+
+def _same_costs(stated: Any, wanted: dict[str, dict[str, float | None]]) -> bool:
+    """Whether plan.json states these amounts; one that is None must be None."""
+    if not isinstance(stated, dict) or stated.keys() != wanted.keys():
+        return False
+    for kind, amounts in wanted.items():
+        told = stated[kind]
+        if not isinstance(told, dict) or told.keys() != amounts.keys():
+            return False
+        for name, amount in amounts.items():
+            if amount is None or told[name] is None:
+                if amount is not told[name]:
+                    return False
+            elif not isinstance(told[name], int | float) or differ(told[name], amount):
+                return False
+    return True
+
+
+def unit_costs(plan: Plan, instance: Instance) -> Iterable[str]:
+    """Tokens, their costs and their market prices, recomputed from cash, work, parked caches and lengths."""
+    wanted = {(r.workload, r.tokens): r for r in unit_costs_table(instance, plan.tables).itertuples()}
+    stated = {(r.workload, r.tokens): r for r in plan.tables["unit_costs"].itertuples()}
+    for key in sorted(wanted.keys() | stated.keys()):
+        label = f"{key[0] or 'the whole plan'}, {key[1]} tokens"
+        if key not in wanted or key not in stated:
+            yield f"{label}: {'not stated' if key in wanted else 'nothing of the kind'}"
+            continue
+        for column in plan.tables["unit_costs"].columns[2:]:
+            told, right = float(getattr(stated[key], column)), float(getattr(wanted[key], column))
+            if math.isnan(told) != math.isnan(right) or (not math.isnan(right) and differ(told, right)):
+                yield f"{label}: {column} is {right:g}, not {told:g}"
 
 
 def _evidence(plan: Plan, case: Case) -> Iterable[str]:

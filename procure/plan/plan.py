@@ -15,7 +15,7 @@ import pandas as pd
 from procure.csvtext import guarded, unguarded
 from procure.errors import Fault, InputError, guard_reader
 from procure.files import Listed, Tell, check_folder, silent, write_files
-from procure.plan.reading import summary_faults, table_faults, with_added
+from procure.plan.reading import ADDED_TABLES, summary_faults, table_faults, with_added
 
 RESULT = "plan.json"
 """The listing of a result folder."""
@@ -79,6 +79,10 @@ TABLES: dict[str, tuple[str, ...]] = {
     "limits": ("family", "quarter", "site", "item", "used", "limit", "slack", "unit", "binding"),
     "cash": ("quarter", "span", "line", "site", "sku", "cash_usd", "discount_factor", "npv_usd"),
     "costs": ("line", "span", "npv_usd"),
+    "unit_costs": (
+        "workload", "tokens", "million_tokens", "npv_usd", "usd_per_million_tokens", "market_usd_per_million_tokens",
+        "cost_per_market",
+    ),
     "sla": (
         "quarter", "workload", "requests_per_s", "served_share", "short_share", "cause", "ttft_target_s",
         "ttft_share", "tps_target", "task_s", "late_share", "out_of_reach_share", "ttft_share_asked", "ttft_reached_s",
@@ -95,7 +99,7 @@ TABLES: dict[str, tuple[str, ...]] = {
 _TEXT = {
     "quarter", "site", "sku", "span", "delivery_quarter", "vintage", "workload", "bucket", "deployment", "evidence",
     "store", "tier", "card", "expansion", "family", "item", "unit", "line", "cause", "name", "kind", "source",
-    "source_date", "note", "check", "detail", "value", "low", "high", "origin", "point",
+    "source_date", "note", "check", "detail", "value", "tokens", "low", "high", "origin", "point",
 }  # fmt: skip
 
 
@@ -205,6 +209,9 @@ class Plan:
         tables = {}
         for name, columns in TABLES.items():
             path = folder / "tables" / f"{name}.csv"
+            if name in ADDED_TABLES and not path.exists():
+                tables[name] = pd.DataFrame(columns=list(columns))
+                continue
             try:
                 frame = pd.read_csv(path, dtype={c: str for c in columns if c in _TEXT}, keep_default_na=False,
                                     na_values={c: [""] for c in columns if c not in _TEXT})  # fmt: skip

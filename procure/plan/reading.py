@@ -15,8 +15,15 @@ _QUARTERS = {"quarter", "delivery_quarter", "vintage"}
 _FLAGS = {"holds", "binding"}
 _ADDED = {"sla": ("late_share", "out_of_reach_share", "ttft_share_asked", "ttft_reached_s")}
 """Columns that results of earlier releases lack: they are read as empty."""
-_MAY_BE_EMPTY = {"ttft_target_s", "ttft_share", "tps_target", "task_s", "limit", "slack", *_ADDED["sla"]}
-"""Numbers that a plan leaves out where there is no target, nothing served, or no limit, and those of ``_ADDED``."""
+_MAY_BE_EMPTY = {
+    "ttft_target_s", "ttft_share", "tps_target", "task_s", "limit", "slack", *_ADDED["sla"],
+    "usd_per_million_tokens", "market_usd_per_million_tokens", "cost_per_market",
+}  # fmt: skip
+"""Numbers left out where there is no target, nothing served, no limit or price, and those of ``_ADDED``."""
+
+
+ADDED_TABLES = ("unit_costs",)
+"""Tables that results of earlier releases lack: they are read as empty, and verification says what is missing."""
 
 
 def with_added(table: pd.DataFrame, name: str) -> pd.DataFrame:

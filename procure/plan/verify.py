@@ -86,6 +86,7 @@ def checks_of(plan: Plan, case: Case, fresh: Instance) -> pd.DataFrame:
     checks.add("limits are as stated", _same_limits(fresh, plan))
     checks.add("demand and parked caches are as stated", _stated(plan, fresh))
     checks.add("money is as stated and sums to the objective", _money(plan, fresh))
+    checks.add("costs of tokens are as stated", claims.unit_costs(plan, fresh))
     checks.add("each row stands once", claims.rows_once(plan))
     checks.add("causes stand where something is short", claims.causes(plan, fresh))
     checks.add("premises are those of the case", claims.premises(plan, case, fresh))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 import re
 from collections import Counter
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from markupsafe import Markup
 from matplotlib.figure import Figure
 
 from procure.plan import Plan, Status
+from procure.plan.unit_costs import cost_warnings
 from procure.report import words
 from procure.report.charts import charts, style
 from procure.report.layout import Timeline
@@ -65,6 +67,8 @@ def render(plan: Plan) -> str:
         causes=words.causes(plan, "planned"),
         later_causes=words.causes(plan, "lookahead"),
         costs=costs(plan),
+        unit_costs=[(who, kind, *map(figure_or_none, numbers)) for who, kind, *numbers in words.unit_costs(plan)],
+        cost_warnings=cost_warnings(plan.tables["unit_costs"]),
         premises=premises(plan),
         kinds=kinds(plan),
         evidence=words.evidence_lines(plan.summary),
@@ -146,6 +150,11 @@ def figure(value: Any) -> str:
     if number is None:
         return ""
     return number if isinstance(number, str) else words.figure(number)
+
+
+def figure_or_none(number: float) -> str:
+    """A number with three figures; nothing for none."""
+    return "" if math.isnan(number) else f"{number:,.3g}"
 
 
 def drawn(plan: Plan) -> list[Chart]:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
+
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
 from procure.plan import Plan, Status
+from procure.plan.unit_costs import cost_warnings
 from procure.report import words
 
 _COLOURS = {Status.OPTIMAL: "green", Status.SHORT: "yellow", Status.LIMIT: "yellow", Status.UNVERIFIED: "red"}
@@ -41,6 +44,10 @@ def print_plan(plan: Plan, console: Console) -> None:
             console.print(f"[bold]{label}[/bold]  {escape(sentence)}", highlight=False)
     for sentence in plan.summary.get("demand_notes", []):
         console.print(f"[bold]note[/bold]   {escape(sentence)}", highlight=False)
+    for row in (row for row in words.unit_costs(plan) if row[0] == words.WHOLE):
+        console.print(f"[bold]tokens[/bold] {escape(_token_line(*row))}", highlight=False)
+    for sentence in cost_warnings(plan.tables["unit_costs"]):
+        console.print(f"[bold yellow]far[/bold yellow]    {escape(sentence)}", highlight=False)
     for check in plan.tables["checks"].itertuples():
         if not words.holds(check.holds):
             console.print(f"[bold red]fails[/bold red]  {escape(f'{check.check}: {check.detail}')}", highlight=False)
@@ -48,3 +55,10 @@ def print_plan(plan: Plan, console: Console) -> None:
     cost = words.usd(plan.objective_usd)
     console.print(f"[{colour}]{plan.status}[/{colour}]: net present cost {cost}. {escape(words.status_sentence(plan))}",
                   highlight=False)  # fmt: skip
+
+
+def _token_line(whose: str, tokens: str, usd: float, market: float, ratio: float) -> str:
+    """What a million tokens of a kind cost beside what they sell for."""
+    cost = "none served" if math.isnan(usd) else f"{usd:,.3g} USD per million"
+    beside = "" if math.isnan(ratio) else f", {ratio:,.2g} x the market's {market:,.3g}"
+    return f"{whose}, {tokens}: {cost}{beside}"

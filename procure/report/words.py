@@ -23,6 +23,8 @@ KINDS = {
 """How sure a premise is, from its kind."""
 
 
+WHOLE = "whole plan"
+"""What the costs of tokens of all workloads together stand under."""
 OUTSIDE = ("power", "liquid cooling", "positions", "area", "ports", "pods", "budget", "supply")
 """Families of limits that the site, the budget or a supplier sets; the others follow from what was bought."""
 LARGE_UNITS = {"B": (1e12, "TB"), "B/s": (1e9, "GB/s"), "B/day": (1e12, "TB/day")}
@@ -166,6 +168,16 @@ def evidence_lines(summary: dict[str, Any]) -> list[tuple[str, str, float]]:
         for what, shares in (summary.get("evidence") or {}).items()
         for kind, part in sorted(shares.items(), key=lambda item: -item[1])
     ]
+
+
+def unit_costs(plan: Plan) -> list[tuple[str, str, float, float, float]]:
+    """USD per million tokens: workload (or the whole plan), kind of token, cost, market price, ratio; NaN for none."""
+    table = plan.tables["unit_costs"]
+    return [
+        (str(r.workload) or WHOLE, str(r.tokens), float(r.usd_per_million_tokens),
+         float(r.market_usd_per_million_tokens), float(r.cost_per_market))
+        for r in table.itertuples()
+    ]  # fmt: skip
 
 
 def expansion_sentences(plan: Plan, span: str) -> list[str]:

@@ -15,6 +15,7 @@ from procure.plan.first_token import first_tokens
 from procure.plan.limits import limits_table
 from procure.plan.money import cash_table, costs_table
 from procure.plan.plan import frame
+from procure.plan.unit_costs import unit_costs_table
 from procure.program import Program
 from procure.program.index import Index
 from procure.program.retention import parked_seconds
@@ -74,12 +75,13 @@ def tables_of(program: Program, instance: Instance, value: Values) -> dict[str, 
     tables["demand"] = _demand(index, names)
     tables["cash"] = cash_table(instance, tables)
     tables["costs"] = costs_table(tables["cash"])
+    tables["unit_costs"] = unit_costs_table(instance, tables)
     tables["limits"] = limits_table(instance, tables)
     return {name: _sorted(name, table) for name, table in tables.items()}
 
 
 def _sorted(name: str, table: pd.DataFrame) -> pd.DataFrame:
-    if name in ("cash", "costs", "limits", "pods", "expansions"):
+    if name in ("cash", "costs", "unit_costs", "limits", "pods", "expansions"):
         return table
     return table.sort_values(list(table.columns[:5]), kind="stable", ignore_index=True)
 

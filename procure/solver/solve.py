@@ -19,6 +19,7 @@ from procure.instance import Instance, build
 from procure.plan.claims import rightful_status
 from procure.plan.plan import Plan, Status, is_short
 from procure.plan.premises import evidence_shares, premises_table
+from procure.plan.unit_costs import cost_warnings, unit_costs_summary
 from procure.plan.verify import checks_of
 from procure.program import Program
 from procure.program import build as build_program
@@ -237,6 +238,8 @@ def _summary(
             **{name: version(name) for name in ("highspy", "pyomo", "pandas", "numpy")},
         },
         "input_hash": case.input_hash,
+        "unit_costs": unit_costs_summary(tables["unit_costs"]),
+        "cost_warnings": cost_warnings(tables["unit_costs"]),
         "demand_notes": instance["notes"]["sentence"].tolist(),
         "defaults_used": list(case.defaults_used),
         "doubts": [str(doubt) for doubt in case.doubts],

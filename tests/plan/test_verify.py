@@ -69,6 +69,7 @@ HOLDS = "every limit holds"
 LIMITS = "limits are as stated"
 STATED = "demand and parked caches are as stated"
 MONEY = "money is as stated and sums to the objective"
+TOKENS = "costs of tokens are as stated"
 SUMMARY = "plan.json agrees with the tables"
 HASH = "the plan answers this case"
 
@@ -121,6 +122,12 @@ TAMPERED: list[tuple[str, str, str, Any, str]] = [
     (MONEY, "cash", "npv_usd", less, ""),
     (MONEY, "cash", "discount_factor", less, ""),
     (MONEY, "costs", "npv_usd", more, ""),
+    (TOKENS, "unit_costs", "npv_usd", less, "npv_usd > 0"),
+    (TOKENS, "unit_costs", "million_tokens", less, "million_tokens > 0"),
+    (TOKENS, "unit_costs", "usd_per_million_tokens", more, "tokens == 'blended'"),
+    (TOKENS, "unit_costs", "market_usd_per_million_tokens", more, ""),
+    (TOKENS, "unit_costs", "tokens", lambda name: "thinking", "tokens == 'output'"),
+    (SUMMARY, "unit_costs", "usd_per_million_tokens", more, "tokens == 'output'"),
     (MONEY, "expansions", "capex_usd", less, ""),
     (MONEY, "purchases", "unit_price_usd", less, ""),
 ]

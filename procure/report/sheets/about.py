@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
 from procure.plan import Plan
+from procure.plan.unit_costs import cost_warnings
 from procure.report.cells import Cell, Sheet
 from procure.report.layout import Timeline
-from procure.report.words import evidence_lines, plan_name, status_sentence
+from procure.report.words import evidence_lines, plan_name, status_sentence, unit_costs
 
 _SHEETS = (
     ("Purchases", "what to order, when it is paid, unit prices"),
@@ -74,6 +76,14 @@ def about_sheet(plan: Plan, timeline: Timeline) -> About:
         row.heading("What the plan rests on")
         for what, kind, share in lines:
             row.fact(f"{what}, {kind}", share, "", "share", "solver:share")
+    costs = unit_costs(plan)
+    if costs:
+        row.heading("What a million tokens costs")
+        for who, kind, cost, market, ratio in costs:
+            beside = "" if math.isnan(ratio) else f"{ratio:,.2g} times the market's {market:,.3g}"
+            row.fact(f"{who}, {kind}", cost if cost == cost else "none served", "USD", beside, "solver:number")
+        for sentence in cost_warnings(plan.tables["unit_costs"]):
+            row.fact("Far from the market", sentence, "", "")
     if summary.get("doubts"):
         row.heading("Cells of the case that may have been meant otherwise")
         for doubt in summary["doubts"]:

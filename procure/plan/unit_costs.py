@@ -1,0 +1,165 @@
+"""What a million tokens costs in a plan, by kind of token and workload, beside what it sells for."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from typing import Any
+
+import pandas as pd
+
+from procure.instance import Instance
+from procure.plan.money import SECONDS_PER_QUARTER, residual_usd
+from procure.plan.plan import frame
+
+CACHED, COMPUTED, OUTPUT = "cached input", "computed input", "output"
+BLENDED = "blended"
+KINDS = (CACHED, COMPUTED, OUTPUT)
+"""Kinds of token, as price lists sell them; ``blended`` is all of them together."""
+FAR = 3.0
+"""A blended cost this many times the market's price, or this many times below it, is worth a warning."""
+
+Amounts = dict[tuple[str, str], float]
+"""An amount by workload and kind of token."""
+
+
+def unit_costs_table(instance: Instance, tables: dict[str, pd.DataFrame]) -> pd.DataFrame:
+    """The plan's ``unit_costs``: present USD over present tokens served, over planned and look-ahead quarters.
+
+    Cost is all cash but the price of look-ahead shortfall, and what the fleet and advances on firm orders are worth at
+    the start: units that exist are used up as well. A SKU's cost at a site goes to workloads and kinds of token by
+
+    * busy unit-seconds of GPU and LPX units at the mean rate: decode to output, prefill to computed input;
+    * bytes parked in SSD kits, CMX enclosures and the racks that hold them, to cached input. Caches in HBM, DRAM and
+      drives inside a rack's price cost nothing beside the rack.
+
+    What serves nothing (expansions, idle SKUs) follows in proportion. A market price is that of the workload's tokens,
+    weighted by those of the plan in its total (empty workload) and where kinds are blended. Nothing served: no rows.
+    """
+    present = dict(zip(instance["quarters"]["quarter"], instance["quarters"]["discount_factor"], strict=True))
+    tokens = _million_tokens(instance, tables, present)
+    if not sum(tokens.values()) > 0:
+        return frame("unit_costs", [])
+    usd = _allocated(_spent(instance, tables["cash"]), _uses(instance, tables, present), tokens)
+    price = {(r.workload, r.tokens): float(r.usd_per_million) for r in instance["token_prices"].itertuples()}
+    workloads = sorted({workload for workload, _ in tokens})
+    rows: list[tuple[Any, ...]] = []
+    for label, members in [("", workloads), *((w, [w]) for w in workloads)]:
+        for name, kinds in [*((kind, [kind]) for kind in KINDS), (BLENDED, list(KINDS))]:
+            keys = [(w, kind) for w in members for kind in kinds]
+            amount, cost = (sum(of.get(key, 0.0) for key in keys) for of in (tokens, usd))
+            if amount > 0 or cost != 0:
+                worth = sum(tokens.get(key, 0.0) * price[key] for key in keys)
+                rows.append((label, name, amount, cost, _over(cost, amount), _over(worth, amount), _over(cost, worth)))
+    return frame("unit_costs", rows)
+
+
+def unit_costs_summary(table: pd.DataFrame) -> dict[str, dict[str, float | None]]:
+    """The plan's total for ``plan.json``: USD per million tokens and the market's, by kind; None where no tokens."""
+    columns = ("usd_per_million_tokens", "market_usd_per_million_tokens")
+    whole = table[table["workload"] == ""]
+    return {
+        str(row.tokens): {c: None if math.isnan(getattr(row, c)) else float(getattr(row, c)) for c in columns}
+        for row in whole.itertuples()
+    }
+
+
+def cost_warnings(table: pd.DataFrame) -> list[str]:
+    """A sentence for the plan and each workload whose blended cost is :data:`FAR` times the market or under it."""
+    sentences = []
+    for row in table[table["tokens"] == BLENDED].itertuples():
+        ratio = float(row.cost_per_market)
+        if math.isnan(ratio) or 1.0 / FAR <= ratio <= FAR:
+            continue
+        side = f"{ratio:,.1f} times" if ratio > FAR else f"{ratio:.0%} of"
+        sentences.append(
+            f"{row.workload or 'the whole plan'}: a million tokens cost {row.usd_per_million_tokens:,.3g} USD, {side} "
+            f"the market's {row.market_usd_per_million_tokens:,.3g} for the same kinds."
+        )
+    return sentences
+
+
+def _over(amount: float, by: float) -> float:
+    return amount / by if by > 0 else math.nan
+
+
+def _spent(instance: Instance, cash: pd.DataFrame) -> dict[tuple[str, str], float]:
+    """Present USD by site and SKU (or expansion), with what stands or was paid in advance at the start."""
+    spent: dict[tuple[str, str], float] = defaultdict(float)
+    for row in cash[cash["line"] != "look-ahead shortfall"].itertuples():
+        spent[row.site, row.sku] += row.npv_usd
+    sku_of = {r.sku: r for r in instance["skus"].itertuples()}
+    for group in instance["fixed"].itertuples():
+        sku = sku_of[group.sku]
+        if group.vintage_t < 0:
+            worth = residual_usd(group.paid_usd, -group.vintage_t, sku)
+        else:
+            worth = max(group.paid_usd + sku.attach_usd + sku.install_usd - group.due_usd, 0.0)
+        spent[group.site, group.sku] += group.count * worth
+    return spent
+
+
+def _uses(
+    instance: Instance, tables: dict[str, pd.DataFrame], present: dict[str, float]
+) -> dict[tuple[str, str], Amounts]:
+    """What a SKU does at a site: present busy unit-quarters, or present bytes parked, by workload and kind of token."""
+    names = instance["quarters"]["quarter"].tolist()
+    mean = {(names[r.t], r.workload, r.bucket): r.mean_per_peak for r in instance["rates"].itertuples()}
+    partner = dict(zip(instance["serve"]["point"], instance["serve"]["lpx_sku"], strict=True))
+    uses: dict[tuple[str, str], Amounts] = defaultdict(lambda: defaultdict(float))
+    for row in tables["serving"].itertuples():
+        share = mean[row.quarter, row.workload, row.bucket] * present[row.quarter]
+        uses[row.site, row.sku][row.workload, OUTPUT] += row.racks * share
+        if row.lpx_racks:
+            uses[row.site, partner[row.point]][row.workload, OUTPUT] += row.lpx_racks * share
+    for row in tables["prefill"].itertuples():
+        share = mean[row.quarter, row.workload, row.bucket] * present[row.quarter]
+        uses[row.site, row.sku][row.workload, COMPUTED] += row.racks * share
+    kind = dict(zip(instance["skus"]["sku"], instance["skus"]["kind"], strict=True))
+    frames = [sku for sku, of in kind.items() if of == "cmx_rack"]
+    brings: dict[str, list[str]] = defaultdict(list)
+    for unit in instance["store_units"].itertuples():
+        if kind[unit.sku] != "gpu":
+            brings[unit.store].append(unit.sku)
+    for row in tables["kv_placement"].itertuples():
+        for sku in [*brings[row.store], *(frames if row.tier == "cmx" else [])]:
+            uses[row.site, sku][row.workload, CACHED] += row.parked_bytes * present[row.quarter]
+    return uses
+
+
+def _million_tokens(instance: Instance, tables: dict[str, pd.DataFrame], present: dict[str, float]) -> Amounts:
+    """Tokens served at the mean rate, discounted like the money that they have to earn, in millions."""
+    names = instance["quarters"]["quarter"].tolist()
+    mean = {(names[r.t], r.workload, r.bucket): r.mean_per_peak for r in instance["rates"].itertuples()}
+    length = {(names[r.t], r.workload, r.bucket): r for r in instance["lengths"].itertuples()}
+    found = {(names[r.t], r.workload, r.bucket): r for r in instance["cached_tokens"].itertuples()}
+    millions: Amounts = defaultdict(float)
+    for row in tables["prefill"].itertuples():
+        key = (row.quarter, row.workload, row.bucket)
+        requests = row.requests_per_s * mean[key] * SECONDS_PER_QUARTER * present[row.quarter] / 1e6
+        cached = found[key].shared_tokens if row.store == "recompute" else found[key].reused_tokens
+        millions[row.workload, CACHED] += requests * cached
+        millions[row.workload, COMPUTED] += requests * (length[key].input_tokens - cached)
+    for row in tables["serving"].itertuples():
+        key = (row.quarter, row.workload, row.bucket)
+        requests = row.requests_per_s * mean[key] * SECONDS_PER_QUARTER * present[row.quarter] / 1e6
+        millions[row.workload, OUTPUT] += requests * (length[key].thinking_tokens + length[key].visible_tokens)
+    return millions
+
+
+def _allocated(spent: dict[tuple[str, str], float], uses: dict[tuple[str, str], Amounts], tokens: Amounts) -> Amounts:
+    """Present USD by workload and kind: each SKU's by its uses; the rest in proportion, or by tokens if all is rest."""
+    usd: Amounts = defaultdict(float)
+    rest = 0.0
+    for place, amount in spent.items():
+        total = sum(uses[place].values()) if place in uses else 0.0
+        if total > 0:
+            for key, use in uses[place].items():
+                usd[key] += amount * use / total
+        else:
+            rest += amount
+    basis = dict(usd) if sum(usd.values()) > 0 else tokens
+    whole = sum(basis.values())
+    for key, part in basis.items():
+        usd[key] += rest * part / whole
+    return usd
