@@ -12,7 +12,7 @@ from tiny_case import quarter_names, tiny
 from procure.case.scenarios import LENGTH_COLUMNS, scenario_values
 from procure.demand import build
 from procure.demand.packaged import scenario_facts, scenario_names, sla_facts
-from procure.demand.reuse import LAST_AGE_S, curve_names, interval_ends, intervals, packaged_curve, reuse_facts
+from procure.demand.reuse import LAST_AGE_S, Curve, curve_names, interval_ends, intervals, packaged_curve, reuse_facts
 from procure.errors import InputError
 
 LONG, SHORT = "deepseek-v4-pro", "mistral-7b-v0.1"
@@ -292,6 +292,17 @@ def test_mean_return_is_between_the_returns_at_the_ends():
     table = intervals(packaged_curve("agentic-coding"))
     before = table["return_cumulative"] - table["return_share"]
     assert ((before <= table["mean_return_before"]) & (table["mean_return_before"] <= table["return_cumulative"])).all()
+
+
+def test_the_mean_return_of_few_and_steep_ages_is_that_of_the_curve():
+    """By hand: from 0 in proportion to age, then linear in log age, then flat; a grid missed what lies between."""
+    assert Curve("one", (100.0,), (0.9,), 0.9).mean(0, 101) == pytest.approx((0.9 * 100 / 2 + 0.9) / 101, rel=1e-12)
+    two = Curve("two", (10.0, 1_000.0), (0.2, 0.8), 0.9)
+    by_parts = 0.2 + 0.6 / np.log(100) * (1_000 * np.log(100) - 990) / 990
+    assert two.mean(10, 1_000) == pytest.approx(by_parts, rel=1e-12)
+    assert two.mean(1_000, 5_000) == pytest.approx(0.8, rel=1e-12)
+    steep = Curve("steep", (60.0, 61.0), (0.0, 0.9), 0.9)
+    assert steep.mean(0, 61) == pytest.approx(0.9 / np.log(61 / 60) * (61 * np.log(61 / 60) - 1) / 61, rel=1e-9)
 
 
 def test_measured_agentic_curve_holds_the_tokens_that_the_trace_holds():
