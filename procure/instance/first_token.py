@@ -155,27 +155,32 @@ class Best:
 def at_best(tables: Mapping[str, pd.DataFrame]) -> dict[tuple[int, str], Best]:
     """The best that any plan can do for each quarter and workload with a TTFT, where some pool may stand.
 
-    Every request that returns finds its cache in the store with the fewest late, every other is prefilled on the pool
-    with the fewest late. Stores, capacity and money are left out, all in the case's favour.
+    Of the requests that return, as many as reach their copy find it in the store that brings most of them in time; all
+    others are prefilled on the pool with the fewest late. Capacity and money are left out, in the case's favour.
     """
-    ways = _possible(tables)
-    ways = ways.assign(full=ways["store"] == "recompute").sort_values(["late_share", "ttft_s"], kind="stable")
-    keys = ["t", "workload", "bucket", "full"]
-    best = ways.drop_duplicates(keys)
-    least = dict(zip(best[keys].itertuples(index=False, name=None), best.itertuples(), strict=True))
+    ways = _possible(tables).sort_values(["late_share", "ttft_s"], kind="stable")
+    reused = ways["store"] != "recompute"
+    keys = ["t", "workload", "bucket"]
+    full = ways[~reused].drop_duplicates(keys)
+    least = dict(zip(full[keys].itertuples(index=False, name=None), full.itertuples(), strict=True))
+    hits: dict[tuple[int, str, str], list[Any]] = {}
+    for way in ways[reused].itertuples():
+        hits.setdefault((way.t, way.workload, way.bucket), []).append(way)
+    reach = dict(zip(tables["stores"]["store"], tables["stores"]["return_share"], strict=True))
     returns = tables["ages"].groupby(["t", "workload"])["return_share"].sum().clip(upper=1.0).to_dict()
     curves = curves_of(tables["first_token"])
     target = {r.workload: r for r in tables["workloads"].itertuples()}
     found = {}
     for (t, w), ends in bucket_ends(tables["rates"]).items():
-        if not np.isfinite(target[w].ttft_target_s) or (t, w, next(iter(ends)), True) not in least:
+        if not np.isfinite(target[w].ttft_target_s) or (t, w, next(iter(ends))) not in least:
             continue
         parts, in_time, pools = [], 0.0, []
         for bucket, (begin, end) in reversed(ends.items()):
-            full, hit = least[t, w, bucket, True], least.get((t, w, bucket, False))
-            hits = returns.get((t, w), 0.0) if hit is not None and hit.late_share <= full.late_share else 0.0
-            for weight, way in ((1.0 - hits, full), (hits, hit)):
-                if weight > 0 and way is not None:
+            miss = least[t, w, bucket]
+            returning = [(returns.get((t, w), 0.0) * reach[way.store], way) for way in hits.get((t, w, bucket), [])]
+            share, hit = _most_helpful(miss, returning)
+            for weight, way in ((1.0 - share, miss), (share, hit)):
+                if weight > 0:
                     in_time += weight * (end - begin) * (1.0 - way.late_share)
                     parts.append((weight * (end - begin), (begin, end), curves[t, w, way.sku, way.store]))
                     pools.append(way.sku)
@@ -183,6 +188,12 @@ def at_best(tables: Mapping[str, pd.DataFrame]) -> dict[tuple[int, str], Best]:
         names = tuple(dict.fromkeys(pools))
         found[t, w] = Best(in_time, asked, reached_s(parts, asked), float(target[w].ttft_target_s), names)
     return found
+
+
+def _most_helpful(miss: Any, returning: list[tuple[float, Any]]) -> tuple[float, Any]:
+    """The share of a bucket's requests that are hits, and from where, that brings most of them in time."""
+    better = [(share, way) for share, way in returning if way.late_share <= miss.late_share]
+    return max(better, key=lambda x: (x[0] * (miss.late_share - x[1].late_share), x[0]), default=(0.0, miss))
 
 
 def _possible(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:

@@ -138,3 +138,17 @@ def test_a_pool_that_cannot_stand_brings_nothing_within_reach():
     none = out_of_reach({**instance.tables, "skus": late})
     assert 0 not in set(none["t"])
     assert not at_best({**instance.tables, "skus": late}).keys() & {(0, "chat")}
+
+
+def test_at_best_only_the_returns_that_reach_their_copy_are_hits():
+    """Hits of one second, misses of one minute: with 70% of the returns reaching their copy, so many are in time."""
+    agent = {"agent": {"scenario": "coding-agentic", "context_cap_tokens": 131_072, "ttft_s": 0.2}}
+    peaks = {"agent": [30.0] * 3}
+
+    def best(local: float) -> float:
+        case = tiny(peaks=peaks, workloads=agent, settings={"rack_local_return_share": local})
+        return at_best(build(case).tables)[0, "agent"].in_time_share
+
+    none, some, all_ = best(0.0), best(0.7), best(1.0)
+    assert 0.0 < none < some < all_ < 1.0
+    assert some == pytest.approx(none + 0.7 * (all_ - none), rel=1e-6)
