@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import pandas as pd
@@ -267,6 +268,16 @@ class Instance:
 
     def __getitem__(self, name: str) -> pd.DataFrame:
         return self.tables[name]
+
+    @cached_property
+    def quarters(self) -> list[str]:
+        """Names of the quarters, in order: that of quarter t is ``quarters[t]``."""
+        return list(self.tables["quarters"]["quarter"])
+
+    @cached_property
+    def position(self) -> dict[str, int]:
+        """Position t of each quarter by its name."""
+        return {name: t for t, name in enumerate(self.quarters)}
 
     @property
     def hash(self) -> str:

@@ -202,18 +202,40 @@ def own_curves(case: Case) -> performance.Curves | None:
     return performance.Curves.of_table(rows, "throughput.csv", case.catalogue, cards) if len(rows) else None
 
 
+Ranks = list[dict[tuple[int, int], tuple[Point, Phase]]]
+"""Operating points of each phase by (bucket row, rank): points of equal rank go together."""
+
+
 def _points(
     case: Case, load: Load, pool: Sku, lpx: Sku | None, curves: performance.Curves | None
 ) -> list[tuple[Any, ...]]:
+    """Rows of ``serve``: of each bucket as many ranks as every one of its phases has a point of."""
+    factor = percentile_factor(case)
+    ranks, offered = _ranks(load, pool, lpx, curves, case, factor)
+    partner = "" if lpx is None else lpx.name
+    name = f"{pool.name}+{partner}" if partner else pool.name
+    rows = []
+    for i, bucket in enumerate(load.buckets.itertuples()):
+        for rank in range(offered[i]):
+            rack_s, lpx_rack_s, *reached = _together(pool, factor, i, [found[i, rank] for found in ranks])
+            point = f"{load.name}|{bucket.bucket}|{bucket.t}|{name}|{rank}"
+            of = (bucket.t, load.name, bucket.bucket, load.card.name, name, pool.name)
+            rows.append((point, *of, rack_s, partner, lpx_rack_s, *reached))
+    return rows
+
+
+def _ranks(
+    load: Load, pool: Sku, lpx: Sku | None, curves: performance.Curves | None, case: Case, factor: float
+) -> tuple[Ranks, np.ndarray]:
+    """The points of each phase, and how many ranks all phases of a bucket row have."""
     b = load.buckets
     output = (b["thinking_tokens"] + b["visible_tokens"]).to_numpy(float)
     mean = b["input_tokens"].to_numpy(float) + output / 2
     upper = b["input_upper_tokens"].to_numpy(float) + output
-    factor = percentile_factor(case)
-    ranks: list[dict[tuple[int, int], Any]] = []
+    ranks: Ranks = []
     offered = np.full(len(b), np.iinfo(int).max)
     for phase in phases(load):
-        found_points: dict[tuple[int, int], Any] = {}
+        found: dict[tuple[int, int], tuple[Point, Phase]] = {}
         for vintage, rows_of in vintages(case, b).items():
             points = performance.decode_points(
                 pool,
@@ -233,45 +255,32 @@ def _points(
             columns = [points[name].tolist() for name in Point._fields]
             keys = zip(rows_of[element].tolist(), place.tolist(), strict=True)
             for key, values in zip(keys, zip(*columns, strict=True), strict=True):
-                found_points[key] = (Point(*values), phase)
+                found[key] = (Point(*values), phase)
             offered[rows_of] = np.minimum(offered[rows_of], count)
-        ranks.append(found_points)
-    partner = "" if lpx is None else lpx.name
-    name = f"{pool.name}+{partner}" if partner else pool.name
-    rows = []
-    for i, bucket in enumerate(b.itertuples()):
-        for rank in range(offered[i]):
-            together = [found[i, rank] for found in ranks]
-            rack_s = lpx_rack_s = free = 0.0
-            slowest, margin, evidence = np.inf, np.inf, ""
-            for point, phase in together:
-                seconds = phase.tokens[i] / (point.tokens_per_s_per_gpu * pool.gpus)
-                rack_s += seconds
-                lpx_rack_s += phase.tokens[i] * point.lpx_rack_s_per_token
-                free += seconds * point.free_hbm_bytes_per_gpu * pool.gpus
-                if phase.tokens[i] > 0 and phase.tps > 0:
-                    margin = min(margin, point.tps_user / (phase.tps * factor))
-                if phase.tokens[i] > 0 and point.tps_user < slowest:
-                    slowest, evidence = point.tps_user, point.evidence
-            rows.append(
-                (
-                    f"{load.name}|{bucket.bucket}|{bucket.t}|{name}|{rank}",
-                    bucket.t,
-                    load.name,
-                    bucket.bucket,
-                    load.card.name,
-                    name,
-                    pool.name,
-                    rack_s,
-                    partner,
-                    lpx_rack_s,
-                    free / rack_s,
-                    slowest,
-                    margin,
-                    evidence,
-                )
-            )
-    return rows
+        ranks.append(found)
+    return ranks, offered
+
+
+def _together(
+    pool: Sku, factor: float, row: int, points: list[tuple[Point, Phase]]
+) -> tuple[float, float, float, float, float, str]:
+    """What a bucket row takes and reaches with one point for each phase: rack_s, lpx_rack_s and the last of ``serve``.
+
+    ``factor``: how much faster than promised the median must be.
+    """
+    rack_s = lpx_rack_s = free = 0.0
+    slowest, margin, evidence = np.inf, np.inf, ""
+    for point, phase in points:
+        tokens = phase.tokens[row]
+        seconds = tokens / (point.tokens_per_s_per_gpu * pool.gpus)
+        rack_s += seconds
+        lpx_rack_s += tokens * point.lpx_rack_s_per_token
+        free += seconds * point.free_hbm_bytes_per_gpu * pool.gpus
+        if tokens > 0 and phase.tps > 0:
+            margin = min(margin, point.tps_user / (phase.tps * factor))
+        if tokens > 0 and point.tps_user < slowest:
+            slowest, evidence = point.tps_user, point.evidence
+    return rack_s, lpx_rack_s, free / rack_s, slowest, margin, evidence
 
 
 def idle_hbm_table(all_loads: list[Load], pools: list[Sku]) -> pd.DataFrame:

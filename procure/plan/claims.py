@@ -203,7 +203,7 @@ def _bounds(stated: dict[str, Any]) -> Iterable[str]:
 
 def causes(plan: Plan, instance: Instance) -> Iterable[str]:
     """A cause stands where something is short and nowhere else; which limit it names is the solver's word."""
-    names = instance["quarters"]["quarter"].tolist()
+    names = instance.quarters
     planned = dict(zip(names, instance["quarters"]["planned"], strict=True))
     served = {(names[r.t], r.workload) for r in instance["serve"].itertuples()}
     for r in plan.tables["sla"].itertuples():

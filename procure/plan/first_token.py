@@ -52,7 +52,7 @@ def first_tokens(instance: Instance, prefill: pd.DataFrame) -> dict[tuple[str, s
     Raises:
         KeyError: the table prefills in a way that the instance does not know.
     """
-    names = instance["quarters"]["quarter"].tolist()
+    names = instance.quarters
     options = {(names[r.t], r.workload, r.bucket, r.sku, r.store): r for r in instance["prefill"].itertuples()}
     ways: dict[tuple[str, str], Ways] = defaultdict(lambda: defaultdict(list))
     for r in prefill.itertuples():

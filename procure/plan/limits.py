@@ -39,8 +39,7 @@ class Standing:
 
     def __init__(self, instance: Instance, tables: dict[str, pd.DataFrame]) -> None:
         self.instance, self.tables = instance, tables
-        self.quarters = instance["quarters"]["quarter"].tolist()
-        self.position = {name: t for t, name in enumerate(self.quarters)}
+        self.quarters, self.position = instance.quarters, instance.position
         self.sku = {r.sku: r for r in instance["skus"].itertuples()}
         self.sites = instance["pods"]["site"].tolist()
         self.own: dict[tuple[str, str, str], float] = defaultdict(float)

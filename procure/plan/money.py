@@ -68,7 +68,7 @@ def cash_table(instance: Instance, tables: dict[str, pd.DataFrame]) -> pd.DataFr
     ``prefill`` and ``sla``.
     """
     ledger = Ledger(instance)
-    position = dict(zip(instance["quarters"]["quarter"], instance["quarters"]["t"], strict=True))
+    position = instance.position
     _purchases(ledger, instance, tables["purchases"], position)
     _firm_orders(ledger, instance)
     for row in tables["expansions"].itertuples():
@@ -105,7 +105,7 @@ def _firm_orders(ledger: Ledger, instance: Instance) -> None:
 
 def _standing(ledger: Ledger, instance: Instance, fleet: pd.DataFrame, position: dict[str, int]) -> None:
     """Support, idle power, space, sales and residual values, by vintage."""
-    start = Quarter(instance["quarters"]["quarter"].iloc[0]).index
+    start = Quarter(instance.quarters[0]).index
     fixed = {(r.site, r.sku, r.origin, r.vintage_t): r for r in _by_origin(instance["fixed"]).itertuples()}
     bought = {(r.sku, r.t): r for r in instance["prices"].itertuples()}
     sku_of = {r.sku: r for r in instance["skus"].itertuples()}

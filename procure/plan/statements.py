@@ -32,9 +32,8 @@ def compare(label: str, row: Any, wanted: dict[str, float]) -> Iterable[str]:
 
 def structure(plan: Plan, instance: Instance) -> Iterable[str]:
     """Pods stay, LPX copies take the racks of their card, expansions are ones that the site offers, at their price."""
-    quarters = instance["quarters"]
-    position = dict(zip(quarters["quarter"], quarters["t"], strict=True))
-    planned = dict(zip(quarters["quarter"], quarters["planned"], strict=True))
+    position = instance.position
+    planned = dict(zip(instance.quarters, instance["quarters"]["planned"], strict=True))
     before: dict[str, float] = defaultdict(float)
     sites = set(instance["pods"]["site"])
     for r in sorted(plan.tables["pods"].itertuples(), key=lambda r: position[r.quarter]):
@@ -62,8 +61,7 @@ def structure(plan: Plan, instance: Instance) -> Iterable[str]:
 
 def sla(plan: Plan, instance: Instance) -> Iterable[str]:
     """Shares served, late and in time, targets, the TTFT reached, and seconds of a task."""
-    names = instance["quarters"]["quarter"].tolist()
-    position = {name: t for t, name in enumerate(names)}
+    names, position = instance.quarters, instance.position
     given = first_tokens(instance, plan.tables["prefill"])
     asked: dict[tuple[str, str], float] = defaultdict(float)
     for r in instance["rates"].itertuples():
@@ -105,7 +103,7 @@ def sla(plan: Plan, instance: Instance) -> Iterable[str]:
 
 def demand(plan: Plan, instance: Instance) -> Iterable[str]:
     """Rates, lengths and bytes are those of the case."""
-    names = instance["quarters"]["quarter"].tolist()
+    names = instance.quarters
     rate = {(r.t, r.workload, r.bucket): r.requests_per_s for r in instance["rates"].itertuples()}
     stated = {(r.quarter, r.workload, r.bucket): r for r in plan.tables["demand"].itertuples()}
     known = {(names[r.t], r.workload, r.bucket) for r in instance["lengths"].itertuples()}
@@ -124,7 +122,7 @@ def demand(plan: Plan, instance: Instance) -> Iterable[str]:
 
 def placement(plan: Plan, instance: Instance) -> Iterable[str]:
     """Hits, longest ages and tiers of what is parked, and nothing that is not kept."""
-    position = dict(zip(instance["quarters"]["quarter"], instance["quarters"]["t"], strict=True))
+    position = instance.position
     age = {(r.t, r.workload, r.interval): r.age_to_s for r in instance["ages"].itertuples()}
     tier = dict(zip(instance["stores"]["store"], instance["stores"]["tier"], strict=True))
     hits: dict[Any, float] = defaultdict(float)

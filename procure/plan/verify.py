@@ -104,13 +104,9 @@ def _hash(plan: Plan, case: Case) -> Iterable[str]:
         yield "the case, or packaged data that it uses, changed since the plan was made"
 
 
-def _positions(instance: Instance) -> dict[str, int]:
-    return dict(zip(instance["quarters"]["quarter"], instance["quarters"]["t"], strict=True))
-
-
 def _choices(plan: Plan, instance: Instance) -> Iterable[str]:
     """Operating points and prefill options exist, and take the racks that they say."""
-    position = _positions(instance)
+    position = instance.position
     points = {r.point: r for r in instance["serve"].itertuples()}
     for r in plan.tables["serving"].itertuples():
         point = points.get(r.point)
@@ -139,8 +135,8 @@ def _choices(plan: Plan, instance: Instance) -> Iterable[str]:
 
 def _fleet(plan: Plan, instance: Instance) -> Iterable[str]:
     """Opening + delivered − retired = closing; openings follow closings; deliveries are orders and firm orders."""
-    position = _positions(instance)
-    start = Quarter(instance["quarters"]["quarter"].iloc[0]).index
+    position = instance.position
+    start = Quarter(instance.quarters[0]).index
     delivered: dict[tuple[str, str, str, int], float] = defaultdict(float)
     for r in plan.tables["purchases"].itertuples():
         delivered[r.site, r.sku, "purchase", position[r.delivery_quarter]] += r.count
@@ -173,11 +169,11 @@ def _fleet(plan: Plan, instance: Instance) -> Iterable[str]:
 
 def _orders(plan: Plan, instance: Instance) -> Iterable[str]:
     """Whole units, in the order window, at the price of their delivery quarter."""
-    position = _positions(instance)
+    position = instance.position
     sku = {r.sku: r for r in instance["skus"].itertuples()}
     allowed = set(zip(instance["resource_use"]["site"], instance["resource_use"]["sku"], strict=True))
     price = {(r.sku, r.t): r.price_usd for r in instance["prices"].itertuples()}
-    planned = dict(zip(instance["quarters"]["quarter"], instance["quarters"]["planned"], strict=True))
+    planned = dict(zip(instance.quarters, instance["quarters"]["planned"], strict=True))
     for r in plan.tables["purchases"].itertuples():
         t, row = position[r.quarter], sku[r.sku]
         label = f"{r.quarter} {r.site} {r.sku}"
@@ -197,7 +193,7 @@ def _orders(plan: Plan, instance: Instance) -> Iterable[str]:
 
 
 def _demand(plan: Plan, instance: Instance) -> Iterable[str]:
-    names = instance["quarters"]["quarter"].tolist()
+    names = instance.quarters
     served = plan.tables["serving"].groupby(["quarter", "workload", "bucket"])["requests_per_s"].sum().to_dict()
     short = {(r.quarter, r.workload): r.short_share for r in plan.tables["sla"].itertuples()}
     late = {(r.quarter, r.workload): r.late_share for r in plan.tables["sla"].itertuples()}
@@ -245,7 +241,7 @@ def _prefill(plan: Plan, instance: Instance) -> Iterable[str]:
     keys = ["quarter", "site", "workload", "bucket"]
     decoded = plan.tables["serving"].groupby(keys)["requests_per_s"].sum().to_dict()
     filled = plan.tables["prefill"].groupby(keys)["requests_per_s"].sum().to_dict()
-    names = instance["quarters"]["quarter"].tolist()
+    names = instance.quarters
     rate = {(names[r.t], r.workload, r.bucket): r.requests_per_s for r in instance["rates"].itertuples()}
     for key in sorted(set(decoded) | set(filled)):
         if unlike(decoded.get(key, 0.0), filled.get(key, 0.0), rate.get((key[0], *key[2:]), 0.0)):
@@ -254,7 +250,7 @@ def _prefill(plan: Plan, instance: Instance) -> Iterable[str]:
 
 def _reuse(plan: Plan, instance: Instance) -> Iterable[str]:
     """Hits against kept cohorts, cohorts that only shrink, parked bytes and traffic as stated."""
-    position = _positions(instance)
+    position = instance.position
     ages = {(r.t, r.workload, r.interval): r for r in instance["ages"].itertuples()}
     alpha = dict(zip(instance["stores"]["store"], instance["stores"]["return_share"], strict=True))
     kept: dict[tuple[str, str, str, str], dict[int, float]] = defaultdict(dict)
@@ -292,7 +288,7 @@ def _hits(prefill: pd.DataFrame) -> dict[Any, float]:
 
 def _bucket_shares(instance: Instance) -> dict[tuple[str, str], dict[str, float]]:
     """Share of each bucket in the requests of a quarter and workload: a cohort is kept at that mix."""
-    names = instance["quarters"]["quarter"].tolist()
+    names = instance.quarters
     rates: dict[tuple[str, str], dict[str, float]] = defaultdict(dict)
     for r in instance["rates"].itertuples():
         rates[names[r.t], r.workload][r.bucket] = r.requests_per_s
@@ -300,7 +296,7 @@ def _bucket_shares(instance: Instance) -> dict[tuple[str, str], dict[str, float]
 
 
 def _placement(plan: Plan, instance: Instance, kept: Any, ages: Any, alpha: Any) -> Iterable[str]:
-    position = _positions(instance)
+    position = instance.position
     kv_bytes = {(r.t, r.workload): r.kv_bytes for r in instance["parked"].itertuples()}
     size = {(r.t, r.workload, r.bucket, r.sku, r.store): r for r in instance["prefill"].itertuples()}
     reads: dict[Any, float] = defaultdict(float)

@@ -88,7 +88,9 @@ class Index:
         self.sites = instance["pods"]["site"].tolist()
         self.allowed = set(zip(instance["resource_use"]["site"], instance["resource_use"]["sku"], strict=True))
         self._supply()
+        self._demand()
         self._service()
+        self._caches()
 
     def _supply(self) -> None:
         instance = self.instance
@@ -140,7 +142,7 @@ class Index:
                 found[name] = racks
         return found
 
-    def _service(self) -> None:
+    def _demand(self) -> None:
         instance = self.instance
         rates = instance["rates"]
         self.rate = lookup(rates, ["t", "workload", "bucket"], "requests_per_s")
@@ -152,21 +154,23 @@ class Index:
         self.load_rate: dict[tuple[int, str], float] = defaultdict(float)
         for t, w, b in self.buckets:
             self.load_rate[t, w] += self.rate[t, w, b]
-
-        def rows(name: str, kind: Any, extra: list[str]) -> list[Any]:
-            frame = instance[name]
-            columns = [frame[f].tolist() for f in extra]
-            made = []
-            for values in zip(*columns, strict=True):
-                fields = dict(zip(extra, values, strict=True))
-                key = (fields["t"], fields["workload"], fields["bucket"])
-                if self.rate.get(key, 0.0) > 0:
-                    made.append(kind(**fields, rate=self.rate[key], mean_per_peak=self.mean_per_peak[key]))
-            return made
-
-        points: list[Point] = rows("serve", Point, list(Point._fields[:-2]))
-        options: list[Option] = rows("prefill", Option, list(Option._fields[:-2]))
         self._out_of_reach()
+
+    def _asked(self, name: str, kind: Any) -> list[Any]:
+        """Rows of a table for buckets that are asked for, each with the rate of its bucket."""
+        named = kind._fields[:-2]
+        made = []
+        for values in zip(*(self.instance[name][field].tolist() for field in named), strict=True):
+            fields = dict(zip(named, values, strict=True))
+            key = (fields["t"], fields["workload"], fields["bucket"])
+            if self.rate.get(key, 0.0) > 0:
+                made.append(kind(**fields, rate=self.rate[key], mean_per_peak=self.mean_per_peak[key]))
+        return made
+
+    def _service(self) -> None:
+        instance = self.instance
+        points: list[Point] = self._asked("serve", Point)
+        options: list[Option] = self._asked("prefill", Option)
         self.copies = {(row.card, row.sku): row for row in instance["lpx_copies"].itertuples()}
         self.serve = [
             (p, site)
@@ -175,10 +179,7 @@ class Index:
             if (site, p.sku, p.t) in self.in_stock
             and (not p.lpx_sku or ((site, p.lpx_sku, p.t) in self.in_stock and (p.card, p.lpx_sku) in self.copies))
         ]
-        self.tier = lookup(instance["stores"], ["store"], "tier")
-        self.return_share = lookup(instance["stores"], ["store"], "return_share")
         self.store_units = group(instance["store_units"].itertuples(), lambda row: row.store)
-        self.reader_bytes_per_s = lookup(instance["store_readers"], ["sku"], "read_bytes_per_s")
         self.prefill = [
             (o, site)
             for o in options
@@ -186,6 +187,20 @@ class Index:
             if (site, o.sku, o.t) in self.in_stock
             and (o.store == "recompute" or any((site, u.sku, o.t) in self.in_stock for u in self.store_units[o.store]))
         ]
+        self.instances = sorted({(site, p.card, p.lpx_sku, p.t) for p, site in self.serve if p.lpx_sku})
+        self.serve_by_bucket = group(self.serve, lambda x: (x[0].t, x[0].workload, x[0].bucket))
+        self.serve_by_site_bucket = group(self.serve, lambda x: (x[0].t, x[1], x[0].workload, x[0].bucket))
+        self.serve_by_pool = group(self.serve, lambda x: (x[1], x[0].sku, x[0].t))
+        self.prefill_by_site_bucket = group(self.prefill, lambda x: (x[0].t, x[1], x[0].workload, x[0].bucket))
+        self.prefill_by_pool = group(self.prefill, lambda x: (x[1], x[0].sku, x[0].t))
+        self.late = group((x for x in self.prefill if self.late_share(x[0]) > 0), lambda x: (x[0].t, x[0].workload))
+        self.may_be_late = sorted(set(self.late) | {key for key, share in self.beyond.items() if share > 0})
+
+    def _caches(self) -> None:
+        instance = self.instance
+        self.tier = lookup(instance["stores"], ["store"], "tier")
+        self.return_share = lookup(instance["stores"], ["store"], "return_share")
+        self.reader_bytes_per_s = lookup(instance["store_readers"], ["sku"], "read_bytes_per_s")
         self.ages = group(instance["ages"].itertuples(), lambda row: (row.t, row.workload))
         self.kept = [
             (t, site, w, age.interval, store)
@@ -196,14 +211,6 @@ class Index:
         ]  # fmt: skip
         self.kv_bytes = lookup(instance["parked"], ["t", "workload"], "kv_bytes")
         self.idle_hbm = lookup(instance["idle_hbm"], ["sku"], "bytes")
-        self.instances = sorted({(site, p.card, p.lpx_sku, p.t) for p, site in self.serve if p.lpx_sku})
-        self.serve_by_bucket = group(self.serve, lambda x: (x[0].t, x[0].workload, x[0].bucket))
-        self.serve_by_site_bucket = group(self.serve, lambda x: (x[0].t, x[1], x[0].workload, x[0].bucket))
-        self.serve_by_pool = group(self.serve, lambda x: (x[1], x[0].sku, x[0].t))
-        self.prefill_by_site_bucket = group(self.prefill, lambda x: (x[0].t, x[1], x[0].workload, x[0].bucket))
-        self.prefill_by_pool = group(self.prefill, lambda x: (x[1], x[0].sku, x[0].t))
-        self.late = group((x for x in self.prefill if self.late_share(x[0]) > 0), lambda x: (x[0].t, x[0].workload))
-        self.may_be_late = sorted(set(self.late) | {key for key, share in self.beyond.items() if share > 0})
         self.reads = group((x for x in self.prefill if x[0].store != "recompute"), lambda x: (x[0].t, x[1], x[0].store))
         self.kept_by_store = group(self.kept, lambda k: (k[0], k[1], k[4]))
         self.in_held_hosts = sorted({

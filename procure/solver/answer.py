@@ -45,7 +45,7 @@ class Values:
 def tables_of(program: Program, instance: Instance, value: Values) -> dict[str, pd.DataFrame]:
     """Every table of a plan that follows from the decisions; premises and checks are added by the caller."""
     m, index = program.model, program.index
-    names = dict(zip(instance["quarters"]["t"], instance["quarters"]["quarter"], strict=True))
+    names = instance.quarters
     tables = {
         "purchases": _purchases(m, index, value, names),
         "fleet": _fleet(m, index, value, names),
@@ -90,7 +90,7 @@ def _span(index: Index, t: int) -> str:
     return "planned" if t in index.planned else "lookahead"
 
 
-def _purchases(m: Any, index: Index, value: Values, names: dict[int, str]) -> pd.DataFrame:
+def _purchases(m: Any, index: Index, value: Values, names: list[str]) -> pd.DataFrame:
     rows = []
     for site, sku, t in index.orders:
         count = value.whole(m.buy[site, sku, t])
@@ -106,7 +106,7 @@ def _purchases(m: Any, index: Index, value: Values, names: dict[int, str]) -> pd
     return frame("purchases", rows)
 
 
-def _fleet(m: Any, index: Index, value: Values, names: dict[int, str]) -> pd.DataFrame:
+def _fleet(m: Any, index: Index, value: Values, names: list[str]) -> pd.DataFrame:
     """Units by vintage and quarter, from what exists, is on order and was bought, less what was sold."""
     start = Quarter(names[0]).index
     batches: list[tuple[str, str, str, int, int, dict[int, int]]] = []
@@ -131,7 +131,7 @@ def _fleet(m: Any, index: Index, value: Values, names: dict[int, str]) -> pd.Dat
     return frame("fleet", rows)
 
 
-def _pods(index: Index, fleet: pd.DataFrame, copies: pd.DataFrame, names: dict[int, str]) -> pd.DataFrame:
+def _pods(index: Index, fleet: pd.DataFrame, copies: pd.DataFrame, names: list[str]) -> pd.DataFrame:
     """Pods that the racks need: opening one costs nothing by itself, so the solver may open more than that."""
     rows = []
     for site in index.sites:
@@ -153,7 +153,7 @@ def _pods(index: Index, fleet: pd.DataFrame, copies: pd.DataFrame, names: dict[i
     return frame("pods", rows)
 
 
-def _serving(m: Any, index: Index, value: Values, names: dict[int, str]) -> pd.DataFrame:
+def _serving(m: Any, index: Index, value: Values, names: list[str]) -> pd.DataFrame:
     evidence = dict(zip(index.instance["serve"]["point"], index.instance["serve"]["evidence"], strict=True))
     rows = []
     for p, site in index.serve:
@@ -167,7 +167,7 @@ def _serving(m: Any, index: Index, value: Values, names: dict[int, str]) -> pd.D
     return frame("serving", rows)
 
 
-def _prefill(m: Any, index: Index, value: Values, names: dict[int, str]) -> pd.DataFrame:
+def _prefill(m: Any, index: Index, value: Values, names: list[str]) -> pd.DataFrame:
     rows = []
     for o, site in index.prefill:
         share = value(m.prefill[o.option, site])
@@ -177,7 +177,7 @@ def _prefill(m: Any, index: Index, value: Values, names: dict[int, str]) -> pd.D
     return frame("prefill", rows)
 
 
-def _retention(m: Any, index: Index, value: Values, names: dict[int, str]) -> pd.DataFrame:
+def _retention(m: Any, index: Index, value: Values, names: list[str]) -> pd.DataFrame:
     rows = []
     for t, site, w, interval, store in index.kept:
         share = value(m.kept[t, site, w, interval, store])
@@ -186,7 +186,7 @@ def _retention(m: Any, index: Index, value: Values, names: dict[int, str]) -> pd
     return frame("retention", rows)
 
 
-def _placement(m: Any, index: Index, value: Values, names: dict[int, str]) -> pd.DataFrame:
+def _placement(m: Any, index: Index, value: Values, names: list[str]) -> pd.DataFrame:
     parked: dict[tuple[int, str, str, str], list[float]] = defaultdict(lambda: [0.0, 0.0, 0.0, 0.0, 0.0])
     for t, site, w, interval, store in index.kept:
         share = value(m.kept[t, site, w, interval, store])
@@ -210,7 +210,7 @@ def _placement(m: Any, index: Index, value: Values, names: dict[int, str]) -> pd
     return frame("kv_placement", rows)
 
 
-def _sla(m: Any, index: Index, value: Values, names: dict[int, str], prefill: pd.DataFrame) -> pd.DataFrame:
+def _sla(m: Any, index: Index, value: Values, names: list[str], prefill: pd.DataFrame) -> pd.DataFrame:
     """What each workload gets: share served, share in time to the first token, seconds of a task.
 
     The share late beyond the promise is worked out from the prefill, so that a price of zero cannot leave it slack.
@@ -231,7 +231,7 @@ def _sla(m: Any, index: Index, value: Values, names: dict[int, str], prefill: pd
     return frame("sla", rows)
 
 
-def _demand(index: Index, names: dict[int, str]) -> pd.DataFrame:
+def _demand(index: Index, names: list[str]) -> pd.DataFrame:
     rows = [
         (names[r.t], r.workload, r.bucket, index.rate.get((r.t, r.workload, r.bucket), 0.0), r.input_tokens,
          r.input_upper_tokens, r.thinking_tokens, r.visible_tokens, r.kv_bytes)

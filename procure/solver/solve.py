@@ -181,7 +181,7 @@ def _with_causes(
     options: Options,
 ) -> pd.DataFrame:
     """The SLA table with the cause of every shortfall."""
-    position = dict(zip(instance["quarters"]["quarter"], instance["quarters"]["t"], strict=True))
+    position = instance.position
     short = {(position[r.quarter], r.workload): r.short_share for r in sla.itertuples() if is_short(r.short_share)}
     told = {(c.t, c.workload): c.text for c in causes(program, compiled, instance, values, short, options)}
     return sla.assign(cause=[told.get((position[r.quarter], r.workload), "") for r in sla.itertuples()])

@@ -108,7 +108,7 @@ def smallest_violation(compiled: Compiled, options: Options, instance: Instance)
         values, over = _least_breach(compiled, options, whole=True)
     if values is None:
         return ["no limit was found within the time whose breach would let a plan exist; allow more time"]
-    quarters = instance["quarters"]["quarter"].tolist()
+    quarters = instance.quarters
     lines = []
     for i in np.flatnonzero(over > SMALL):
         family, key = compiled.keys[i]
