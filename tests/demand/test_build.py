@@ -313,6 +313,8 @@ def test_measured_agentic_curve_holds_the_tokens_that_the_trace_holds():
     assert curve.reused_share * float(measured.at(3_600.0)) == pytest.approx(0.958, abs=0.002)
     held = [end * (1 - curve.reused_share * measured.mean(0.0, end)) for end in (60.0, 300.0, 3_600.0)]
     np.testing.assert_allclose(held, [21.8, 48.6, 214.0], rtol=0.03)
+    assert held[-1] == pytest.approx(210, abs=1)
+    assert 3_600.0 * (1 - measured.mean(0.0, 3_600.0)) == pytest.approx(121, abs=1)  # returns alone
 
 
 def test_numbers_of_a_row_replace_those_of_its_scenario():
