@@ -9,14 +9,14 @@ from __future__ import annotations
 import hashlib
 import json
 import tomllib
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import astuple
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from procure.catalogue import Fact, packaged_path
-from procure.catalogue.fact import read_rows
+from procure.catalogue.fact import packaged_rows
 from procure.sizing import card_files
 
 if TYPE_CHECKING:
@@ -129,8 +129,7 @@ def _rows(name: str, column: str, wanted: Collection[str]) -> list[dict[str, str
 
 @cache
 def _table(name: str) -> tuple[dict[str, str], ...]:
-    read: Iterable[tuple[int, dict[str, str]]] = read_rows(packaged_path(f"data/{name}"))
-    return tuple(row for _, row in read)
+    return tuple(packaged_rows(name.removesuffix(".csv")))
 
 
 @cache

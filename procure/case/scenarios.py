@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from functools import cache
 from math import exp, fsum, log
 
-from procure.catalogue.fact import read_rows
-from procure.catalogue.paths import packaged_path
+from procure.catalogue.fact import packaged_rows
 
 SLA_COLUMNS = {"ttft_s": "ttft_s", "tps_user": "tps_visible", "tps_thinking": "tps_thinking"}
 """Column of ``workloads`` and the quantity of ``data/scenarios/sla.csv`` that fills it."""
@@ -20,7 +19,7 @@ LENGTH_COLUMNS = ("input_mean_tokens", "input_p50_tokens", "input_p90_tokens", "
 def scenario_values() -> dict[str, dict[str, str]]:
     """Base values of every scenario by field, as text."""
     values: dict[str, dict[str, str]] = {}
-    for _, row in read_rows(packaged_path("data/scenarios/scenarios.csv")):
+    for row in packaged_rows("scenarios/scenarios"):
         values.setdefault(row["scenario"], {})[row["field"]] = row["base"]
     return values
 
@@ -28,27 +27,27 @@ def scenario_values() -> dict[str, dict[str, str]]:
 @cache
 def service_levels() -> dict[tuple[str, str, str], float]:
     """Targets by (scenario, tier, quantity); a TTFT of infinity is no target."""
-    rows = read_rows(packaged_path("data/scenarios/sla.csv"))
-    return {(row["scenario"], row["tier"], row["quantity"]): float(row["value"]) for _, row in rows}
+    rows = packaged_rows("scenarios/sla")
+    return {(row["scenario"], row["tier"], row["quantity"]): float(row["value"]) for row in rows}
 
 
 @cache
 def reuse_curves() -> tuple[str, ...]:
     """Names that ``reuse_curve`` may have: packaged curves, their low and high bands, and none."""
-    names = {row["curve"] for _, row in read_rows(packaged_path("data/reuse/curves.csv"))}
+    names = {row["curve"] for row in packaged_rows("reuse/curves")}
     return ("none", *sorted(names | {f"{name}:{band}" for name in names for band in ("low", "base", "high")}))
 
 
 @cache
 def kv_formats() -> tuple[str, ...]:
     """Packaged names of ``kv_format``; changes by role may follow a name, see :func:`procure.sizing.kv_format`."""
-    return tuple(sorted({row["format"] for _, row in read_rows(packaged_path("data/kv_formats/formats.csv"))}))
+    return tuple(sorted({row["format"] for row in packaged_rows("kv_formats/formats")}))
 
 
 @cache
 def weight_precisions() -> tuple[str, ...]:
     """Names that ``weight_precision`` may have."""
-    return tuple(sorted({row["precision"] for _, row in read_rows(packaged_path("data/kv_formats/weights.csv"))}))
+    return tuple(sorted({row["precision"] for row in packaged_rows("kv_formats/weights")}))
 
 
 def input_lengths(scenario: str, stated: Mapping[str, float]) -> dict[str, float]:

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from procure.catalogue.paths import packaged_path
 from procure.errors import Fault, nearest
 
 KINDS = ("measured", "user", "published", "press", "analyst", "physics", "vendor claim", "assumption")
@@ -49,6 +50,11 @@ def read_rows(path: Path) -> list[tuple[int, dict[str, str]]]:
     """Rows of a packaged table with their line numbers (the header is line 1); one row per line."""
     with path.open(encoding="utf-8-sig", newline="") as file:
         return [(line, row) for line, row in enumerate(csv.DictReader(file), start=2)]
+
+
+def packaged_rows(name: str) -> list[dict[str, str]]:
+    """Rows of the packaged table ``data/<name>.csv``, cells as text."""
+    return [row for _, row in read_rows(packaged_path(f"data/{name}.csv"))]
 
 
 def parse(row: Mapping[str, object], file: str, line: int) -> tuple[Fact | None, list[Fault]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from functools import cache
 
-from procure.catalogue.fact import Fact, parse, read_rows
+from procure.catalogue.fact import Fact, packaged_rows, parse, read_rows
 from procure.catalogue.paths import packaged_path
 from procure.catalogue.sku import REQUIRED
 from procure.errors import Fault, InputError, nearest
@@ -17,7 +17,7 @@ Key = tuple[str, str]
 def aliases() -> dict[str, list[tuple[str, str]]]:
     """Other names, in lower case with hyphens: the SKUs that each may mean, with a word on every meaning."""
     found: dict[str, list[tuple[str, str]]] = {}
-    for _, row in read_rows(packaged_path("data/hardware/aliases.csv")):
+    for row in packaged_rows("hardware/aliases"):
         found.setdefault(row["alias"], []).append((row["sku"], row["meaning"]))
     return found
 

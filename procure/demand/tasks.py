@@ -1,4 +1,4 @@
-"""How long users wait: for a first sentence, and for a whole task of many requests."""
+"""How long users wait for a whole task of many requests."""
 
 from __future__ import annotations
 
@@ -13,11 +13,6 @@ def output_s(tokens: ArrayLike, tps: ArrayLike) -> Array:
     count, speed = np.broadcast_arrays(np.asarray(tokens, dtype=float), np.asarray(tps, dtype=float))
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(count > 0, count / speed, 0.0)
-
-
-def first_sentence_s(ttft_s: ArrayLike, burst_tokens: ArrayLike, tps_burst: ArrayLike) -> Array:
-    """Seconds until a voice assistant can speak its first sentence: TTFT + burst tokens / burst speed."""
-    return np.asarray(ttft_s, dtype=float) + output_s(burst_tokens, tps_burst)
 
 
 def task_s(
@@ -44,8 +39,3 @@ def task_s(
     calls, parts = np.asarray(calls_per_task, dtype=float), np.asarray(subtasks, dtype=float)
     turn = np.asarray(ttft_s, dtype=float) + np.asarray(request_output_s, dtype=float)
     return np.ceil(calls / parts) * turn + np.asarray(tool_s, dtype=float) / parts
-
-
-def open_sessions(requests_per_s: ArrayLike, session_s_per_call: ArrayLike) -> Array:
-    """Sessions open at a rate of requests, by Little's law: rate × seconds of open session per request."""
-    return np.asarray(requests_per_s, dtype=float) * np.asarray(session_s_per_call, dtype=float)

@@ -26,7 +26,6 @@ from procure.sizing import Card
 
 HOURS_PER_YEAR = 8_760.0
 SPEEDS = (10.0, 20.0, 30.0, 40.0, 50.0, 75.0, 100.0, 125.0, 150.0, 175.0, 200.0, 250.0, 300.0, 350.0, 400.0, 500.0)
-POOLS = ("gb200-nvl72", "gb300-nvl72", "vr-nvl72", "vr-nvl72+lpx")
 _MAX_Q, _MAX_P = ("-max-q", "-maxq"), ("-max-p", "-maxp")
 
 

@@ -7,11 +7,10 @@ what an engine keeps beside the papers' formula (state dtypes, convolution colum
 
 from __future__ import annotations
 
-import csv
 from dataclasses import dataclass
 from functools import cache
 
-from procure.catalogue.paths import packaged_path
+from procure.catalogue.fact import packaged_rows
 from procure.errors import Fault, InputError, nearest
 
 ROLES = ("k", "v", "latent", "rope", "index_key", "compressed", "state", "conv", "compressor")
@@ -94,11 +93,6 @@ class Convention:
         return encodings()[name]
 
 
-def _table(name: str) -> list[dict[str, str]]:
-    with (packaged_path("data") / "kv_formats" / f"{name}.csv").open(newline="", encoding="utf-8") as file:
-        return list(csv.DictReader(file))
-
-
 @cache
 def encodings() -> dict[str, Encoding]:
     """Every known encoding by name."""
@@ -110,14 +104,14 @@ def encodings() -> dict[str, Encoding]:
             int(row["scale_bytes_per_group"]),
             int(row["pad_bytes"]),
         )
-        for row in _table("encodings")
+        for row in packaged_rows("kv_formats/encodings")
     }
 
 
 @cache
 def format_names() -> tuple[str, ...]:
     """Names of the packaged formats."""
-    return tuple(dict.fromkeys(row["format"] for row in _table("formats")))
+    return tuple(dict.fromkeys(row["format"] for row in packaged_rows("kv_formats/formats")))
 
 
 @cache
@@ -135,7 +129,7 @@ def kv_format(spec: str | KvFormat) -> KvFormat:
     faults = []
     if base not in format_names():
         faults.append(Fault("kv_format", 0, "", spec, "Name a known KV format.", nearest(base, format_names())))
-    rows = {row["role"]: row["encoding"] for row in _table("formats") if row["format"] == base}
+    rows = {row["role"]: row["encoding"] for row in packaged_rows("kv_formats/formats") if row["format"] == base}
     default = rows.pop("*", None)
     chosen = {role: default for role in ROLES if role not in STATE_ROLES} | rows
     for change in changes:
@@ -159,7 +153,7 @@ def convention(name: str | Convention) -> Convention:
     """
     if isinstance(name, Convention):
         return name
-    table = {row["convention"]: row for row in _table("conventions")}
+    table = {row["convention"]: row for row in packaged_rows("kv_formats/conventions")}
     if name not in table:
         raise InputError([Fault("convention", 0, "", name, "Name a known convention.", nearest(name, table))])
     row = table[name]
@@ -178,7 +172,7 @@ def convention(name: str | Convention) -> Convention:
 
 def convention_names() -> tuple[str, ...]:
     """Names of the packaged conventions."""
-    return tuple(row["convention"] for row in _table("conventions"))
+    return tuple(row["convention"] for row in packaged_rows("kv_formats/conventions"))
 
 
 @cache
@@ -188,7 +182,7 @@ def weight_encodings(precision: str) -> dict[str, Encoding]:
     Raises:
         InputError: the precision is not known.
     """
-    table = {row["precision"]: row for row in _table("weights")}
+    table = {row["precision"]: row for row in packaged_rows("kv_formats/weights")}
     if precision not in table:
         raise InputError(
             [Fault("weight_precision", 0, "", precision, "Name a known weight precision.", nearest(precision, table))]

@@ -11,14 +11,13 @@ The tables are ``data/model_types/*.csv``:
 
 from __future__ import annotations
 
-import csv
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from procure.catalogue.paths import packaged_path
+from procure.catalogue.fact import packaged_rows
 
 EVERY = "*"
 
@@ -58,11 +57,6 @@ class Default:
     nested_only: bool
 
 
-def _rows(name: str) -> list[dict[str, str]]:
-    with (packaged_path("data") / "model_types" / f"{name}.csv").open(newline="", encoding="utf-8") as file:
-        return list(csv.DictReader(file))
-
-
 @cache
 def known_types() -> Mapping[str, ModelType]:
     """Every known model type by name."""
@@ -70,14 +64,14 @@ def known_types() -> Mapping[str, ModelType]:
         row["model_type"]: ModelType(
             row["model_type"], row["status"], row["source"], row["text_type"], not row["weights"], row["reason"]
         )
-        for row in _rows("known")
+        for row in packaged_rows("model_types/known")
     }
 
 
 @cache
 def _fields() -> Mapping[str, frozenset[str]]:
     found: defaultdict[str, set[str]] = defaultdict(set)
-    for row in _rows("fields"):
+    for row in packaged_rows("model_types/fields"):
         for model_type in row["model_types"].split():
             found[model_type].add(row["field"])
     return {model_type: frozenset(names) for model_type, names in found.items()}
@@ -104,7 +98,7 @@ def class_defaults(model_type: str) -> Mapping[str, Default]:
     """What the class of that model type takes, by field; empty where nothing is known."""
     return {
         row["field"]: Default(_value(row["value"]), row["applies"] == "nested")
-        for row in _rows("defaults")
+        for row in packaged_rows("model_types/defaults")
         if row["model_type"] == model_type
     }
 

@@ -1,14 +1,10 @@
-"""Waiting times worked by hand, and Little's law."""
+"""Waiting times worked by hand."""
 
 from __future__ import annotations
 
 import pytest
 
-from procure.demand.tasks import first_sentence_s, open_sessions, output_s, task_s
-
-
-def test_a_first_sentence_waits_for_the_first_token_and_the_burst():
-    assert first_sentence_s(0.3, 20, 100) == pytest.approx(0.5)
+from procure.demand.tasks import output_s, task_s
 
 
 def test_a_task_is_its_requests_one_after_the_other_and_its_tools():
@@ -24,8 +20,3 @@ def test_subtasks_run_side_by_side():
 
 def test_no_tokens_take_no_time_whatever_the_speed():
     assert output_s(0, 0) == 0
-
-
-def test_little_closes_for_coding_sessions():
-    """24.5 requests an hour of open session: 1 request/s stands for 147 sessions."""
-    assert open_sessions(1, 147) == pytest.approx(3_600 / 24.5, rel=0.01)
