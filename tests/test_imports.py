@@ -82,6 +82,14 @@ def test_only_program_and_solver_know_pyomo_and_only_the_solver_knows_highs():
     assert strangers == []
 
 
+@pytest.mark.parametrize("path", sorted((ROOT / "tests" / "oracle").glob("oracle_*.py")), ids=lambda path: path.name)
+def test_the_brute_force_shares_nothing_with_instance_program_and_plan(path):
+    place = levels()
+    known = {name for name in imports(ast.parse(path.read_text(encoding="utf-8")), True) if name.startswith("procure.")}
+    assert {name for name in known if place[part(name)] > place["demand"]} == set()
+    assert known
+
+
 def test_no_modules_import_each_other():
     graph = {
         module: {

@@ -4,9 +4,8 @@
 
 so the curve is reproduced at its own lengths, and elsewhere the physics says how context and batch move it. Curves are
 read log-linearly between points; beyond their ends the ratio of the nearest end is kept. Away from the curve's
-context the ratio may not rise with TPS/User (its running minimum is used), and shorter contexts get at least what
-the curve
-shows: so throughput never rises with TPS/User or with context where a curve begins or stops.
+context the ratio may not rise with TPS/User (its running minimum is used), and shorter contexts get at least what the
+curve shows: so throughput never rises with TPS/User or with context where a curve begins or stops.
 
 A point is *measured* (or *user*) where its mean context lies within :data:`CONTEXT_MATCH` of the curve's and its
 TPS/User inside the curve's range; elsewhere it stays *physics*, and its source says what it was scaled to. Lengths

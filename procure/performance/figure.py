@@ -98,9 +98,8 @@ class Load:
 
     Attributes:
         card: the LLM.
-        weight_precision: format of the weights; ``native`` is the released one, ``best`` NVFP4 where the GPU has
-        FP4 units
-            and the card is released wider.
+        weight_precision: format of the weights; ``native`` is the released one, ``best`` NVFP4 where the GPU has FP4
+            units and the card is released wider.
         kv_format: format of the caches.
         input_tokens: prompt.
         output_tokens: answer.

@@ -9,6 +9,7 @@ from procure.case.schema import TABLES as CASE_TABLES
 from procure.case.settings import Settings
 from procure.catalogue.sku import FIELDS
 from procure.demand.build import Demand
+from procure.performance.points import COLUMNS
 from procure.plan.plan import TABLES
 from procure.program.program import FAMILIES
 
@@ -33,9 +34,10 @@ def unnamed(names, text: str) -> list[str]:
     return [name for name in names if name not in words and not (ends and name.endswith(ends))]
 
 
-def test_architecture_lists_every_attribute_of_a_sku_every_setting_and_every_table_of_demand():
+def test_architecture_lists_every_attribute_of_a_sku_setting_column_of_a_point_and_table_of_demand():
     assert unnamed(FIELDS, section("`Sku` (frozen dataclass)", "### sizing")) == []
     assert unnamed(Settings.model_fields, section("`case.toml` → `case.settings`", "| table |")) == []
+    assert unnamed(COLUMNS, section("decode_points(", "prefill_gpu_seconds(")) == []
     assert unnamed(Demand.__dataclass_fields__, section("build(case) -> Demand", "###")) == []
 
 
