@@ -102,6 +102,7 @@ def _prefill(case: Case, load: Load, pool: Sku, prefix_of: Prefix, own: Curves |
             load.card,
             new_tokens=(whole - kept).ravel(),
             prefix_tokens=kept.ravel(),
+            queue=performance.Queue(case.settings.utilisation_cap, load.scenario.ttft_share),
             link_share=case.settings.store_utilisation_cap,
             **formats,
         )

@@ -11,9 +11,11 @@ from procure.performance.points import (
     prefill_gpus_per_replica,
     prefill_latency_s,
 )
+from procure.performance.queueing import Queue
 
 __all__ = [
     "Curves",
+    "Queue",
     "decode_points",
     "first_token_s",
     "idle_hbm_bytes_per_gpu",

@@ -22,6 +22,7 @@ from procure.performance.frontier import over_all_gpus
 from procure.performance.measured import Curves, packaged_curves
 from procure.performance.own_prefill import prefill_gpu_seconds
 from procure.performance.points import decode_points
+from procure.performance.queueing import Queue
 from procure.sizing import Card
 
 HOURS_PER_YEAR = 8_760.0
@@ -79,17 +80,21 @@ class Facility:
         pue: facility power over IT power.
         usd_per_kwh: price of electricity.
         link_share: share of a link's bytes/s that is planned with, as in a case that states nothing else.
+        queue: how full prefill is planned and the share of requests that TTFT is stated for, as in such a case.
     """
 
     pue: float
     usd_per_kwh: float
     link_share: float
+    queue: Queue
 
     @classmethod
     def of(cls, catalogue: Catalogue) -> Facility:
         """A liquid-cooled hall at the packaged price of electricity."""
         pue, price = (catalogue.premise("site", name) for name in ("pue_liquid_hall", "electricity_usd_per_kwh"))
-        return cls(float(pue.value), float(price.value), catalogue.premise("case", "store_utilisation_cap").number)
+        names = ("store_utilisation_cap", "utilisation_cap", "ttft_share")
+        links, busy, share = (catalogue.premise("case", name).number for name in names)
+        return cls(float(pue.value), float(price.value), links, Queue(busy, share))
 
 
 @dataclass(frozen=True)
@@ -176,7 +181,7 @@ def curve(
             "tokens_per_s_per_mw": 1000.0 / kw,
             "decode_tokens_per_s_per_gpu": decode,
             "prefill_tokens_per_s_per_gpu": (load.input_tokens - kept) / prefill_s,
-            "ttft_s": first_token_s(pool.sku, load.card, **prefilled, link_share=site.link_share)[0],
+            "ttft_s": first_token_s(pool.sku, load.card, **prefilled, queue=site.queue, link_share=site.link_share)[0],
             "usd_per_million_output_tokens": usd_per_s * 1e6,
             "streams_per_gpu": points["streams_per_gpu"].to_numpy(),
             "gpus_per_replica": points["gpus_per_replica"].to_numpy(dtype=int),

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from procure.catalogue import Sku
     from procure.performance.measured import Curves
+    from procure.performance.queueing import Queue
     from procure.sizing import Card
 
 
@@ -25,6 +26,7 @@ def first_token_s(
     new_tokens: ArrayLike,
     prefix_tokens: ArrayLike,
     vintage: str,
+    queue: Queue,
     link_share: float,
     curves: Curves | None = None,
 ) -> np.ndarray:
@@ -42,6 +44,7 @@ def first_token_s(
         new_tokens: tokens computed, per request.
         prefix_tokens: tokens before them whose cache is there already.
         vintage: software vintage.
+        queue: how full prefill replicas are planned, and the share of requests that waits no longer.
         link_share: share of the NICs' bytes/s that handing a cache to the decoding GPUs gets: a link is planned full
             to its utilisation cap only.
         curves: a user's table, whose prefill rates are used as stated.
@@ -49,7 +52,7 @@ def first_token_s(
     new, prefix = np.asarray(new_tokens, dtype=float), np.asarray(prefix_tokens, dtype=float)
     formats = {"weight_precision": weight_precision, "kv_format": kv_format}
     wall = prefill_latency_s(
-        pool, card, new_tokens=new, prefix_tokens=prefix, vintage=vintage, curves=curves, **formats
+        pool, card, new_tokens=new, prefix_tokens=prefix, vintage=vintage, queue=queue, curves=curves, **formats
     )
     moved = np.asarray(card.transferred_bytes(new + prefix, kv_format), dtype=float)
     replica = prefill_gpus_per_replica(pool, card, weight_precision)

@@ -16,6 +16,7 @@ from procure.performance.measured import Curves, packaged_curves
 from procure.performance.own_prefill import prefill_gpu_seconds
 from procure.performance.physics import fitted, premises, vintage_date
 from procure.performance.prefill import prefill_group_gpus, prefill_wall_s
+from procure.performance.queueing import Queue
 from procure.performance.work import work_of
 
 if TYPE_CHECKING:
@@ -225,9 +226,10 @@ def prefill_latency_s(
     new_tokens: ArrayLike,
     prefix_tokens: ArrayLike,
     vintage: str,
+    queue: Queue,
     curves: Curves | None = None,
 ) -> np.ndarray:
-    """Wall seconds from arrival to the end of prefill on one prefill replica at its utilisation, queueing included.
+    """Wall seconds from arrival to the end of prefill on one prefill replica, queueing at ``queue`` included.
 
     Loading a reused cache into HBM and handing the cache to decode come on top.
     """
@@ -241,7 +243,7 @@ def prefill_latency_s(
         vintage=vintage,
         curves=curves,
     )
-    return prefill_wall_s(pool, card, work, weight_precision=weight_precision, vintage=vintage)
+    return prefill_wall_s(pool, card, work, weight_precision=weight_precision, vintage=vintage, queue=queue)
 
 
 def idle_hbm_bytes_per_gpu(pool: Sku, card: Card, weight_precision: str) -> float:

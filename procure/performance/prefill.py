@@ -25,6 +25,7 @@ import numpy as np
 
 from procure.performance.layouts import usable_hbm_bytes
 from procure.performance.physics import Physics, physics, premise
+from procure.performance.queueing import Queue, wait_in_services
 from procure.performance.step import DISPATCH_BYTES, TENSOR_BYTES, Layout, layer_latency_s, others_reached
 from procure.performance.work import Work, attention_peak_flops, peak_flops, work_of
 
@@ -115,16 +116,18 @@ def prefill_group_gpus(pool: Sku, work: Work) -> int:
 
 
 def prefill_wall_s(
-    pool: Sku, card: Card, gpu_seconds: np.ndarray, *, weight_precision: str, vintage: str
+    pool: Sku, card: Card, gpu_seconds: np.ndarray, *, weight_precision: str, vintage: str, queue: Queue
 ) -> np.ndarray:
-    """Wall seconds of prefills on one replica at its utilisation: start, computing, queueing.
+    """Wall seconds of prefills on one replica: start, computing, queueing.
 
-    Service is ``GPU-seconds / GPUs + layers x latency``. Mean wait in an M/D/1 queue of utilisation u is
-    ``u / (2 (1 - u))`` services.
+    Service is ``GPU-seconds / (GPUs x group efficiency) + layers x latency``: one request alone does not keep every GPU
+    of a group busy. The wait, in services, is that of :func:`procure.performance.queueing.wait_in_services` among
+    ``prefill_replicas_per_queue`` replicas.
     """
     work, rules = work_of(card, weight_precision), physics(vintage, pool.name)
     gpus = prefill_group_gpus(pool, work)
     group = Layout(np.array(float(gpus)), np.array(False), np.array(False))
-    service = gpu_seconds / gpus + work.layers * layer_latency_s(pool, rules, work, group)
-    load = premise("prefill_utilisation")
-    return premise("prefill_start_s") + service * (1.0 + load / (2.0 * (1.0 - load)))
+    kept_busy = gpus * (premise("prefill_group_efficiency") if gpus > 1 else 1.0)
+    service = gpu_seconds / kept_busy + work.layers * layer_latency_s(pool, rules, work, group)
+    wait = wait_in_services(queue, round(premise("prefill_replicas_per_queue")))
+    return premise("prefill_start_s") + service * (1.0 + wait)

@@ -246,6 +246,7 @@ class Service:
         p = self.path[self.names[t], w].reused_share if (self.names[t], w) in self.path else 0.0
         kinds = {"weight_precision": row.weight_precision, "kv_format": row.kv_format, "vintage": self.vintage(t)}
         gpus = performance.prefill_gpus_per_replica(hardware, card, row.weight_precision)
+        queue = performance.Queue(self.s.utilisation_cap, self.scenario[w].ttft_share)
 
         def moved(tokens: float) -> float:
             return float(card.transferred_bytes(np.array([tokens]), row.kv_format)[0])
@@ -272,7 +273,7 @@ class Service:
 
                 def wall(length: float, reuse: bool = reuse, held: Any = held, rate: float = bytes_per_s) -> float:
                     given = {"new_tokens": [length - held(length)], "prefix_tokens": [held(length)]}
-                    seconds = performance.prefill_latency_s(hardware, card, **given, **kinds)[0]
+                    seconds = performance.prefill_latency_s(hardware, card, **given, **kinds, queue=queue)[0]
                     seconds += moved(length) / (links * self.s.store_utilisation_cap)
                     return seconds + (moved(held(length)) / (rate * gpus) if reuse else 0.0)
 

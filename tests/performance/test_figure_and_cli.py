@@ -17,6 +17,7 @@ from procure.performance.explain import explain_decode, explain_prefill
 from procure.performance.figure import Load, Pool, figure, unit_kw
 from procure.performance.observations import COLUMNS as POINT_COLUMNS
 from procure.performance.points import prefill_gpus_per_replica, prefill_latency_s
+from procure.performance.queueing import Queue
 from procure.sizing import Card
 
 POINT_FIELDS = (
@@ -285,7 +286,7 @@ def test_the_first_token_waits_for_prefill_and_the_hand_over(load):
     """DeepSeek-R1, 8,000 tokens: 61 x 576 B each over the NICs of 4 GPUs at 0.8, behind prefill's own wall time."""
     pool = Catalogue.read().sku("gb200-nvl72")
     line = figure(["gb200-nvl72"], load, vintage="base", speeds=(50.0,))
-    formats = {"weight_precision": "nvfp4", "kv_format": "fp8", "vintage": "base"}
+    formats = {"weight_precision": "nvfp4", "kv_format": "fp8", "vintage": "base", "queue": Queue(0.75, 0.9)}
     wall = prefill_latency_s(pool, load.card, new_tokens=[load.input_tokens], prefix_tokens=[0.0], **formats)[0]
     gpus = prefill_gpus_per_replica(pool, load.card, "nvfp4")
     moved = load.input_tokens * 61 * 576 / (gpus * pool.scale_out_bytes_per_s_per_gpu * 0.8)

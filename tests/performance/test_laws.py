@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from performance_fixtures import dense_card, lpx_rack, mla_card, pool
 
-from procure.performance import decode_points, prefill_gpu_seconds, prefill_latency_s
+from procure.performance import Queue, decode_points, prefill_gpu_seconds, prefill_latency_s
 
 CARDS = {"mla": mla_card(), "mla without speculation": mla_card(0), "dense": dense_card()}
 POOLS = ("hgx-h200", "hgx-b200", "gb200-nvl72", "vr-nvl72")
@@ -145,7 +147,7 @@ def test_lengths_that_are_not_positive_are_refused():
 @given(new=st.floats(1, 100_000), prefix=st.floats(0, 400_000), more=st.floats(1, 100_000), name=st.sampled_from(POOLS))
 def test_reuse_saves_prefill_and_more_tokens_cost_more(new, prefix, more, name):
     given = {"weight_precision": "fp8", "kv_format": "fp8", "vintage": "base"}
-    for law in (prefill_gpu_seconds, prefill_latency_s):
+    for law in (prefill_gpu_seconds, partial(prefill_latency_s, queue=Queue(0.75, 0.9))):
 
         def seconds(fresh, reused, law=law):
             return float(law(pool(name), mla_card(), new_tokens=fresh, prefix_tokens=reused, **given))

@@ -86,9 +86,9 @@ def long_prompts(ttft_s: float, **stated: Any) -> Any:
 
 
 def test_a_plan_moves_with_its_target_by_as_much_as_there_are_requests():
-    """From 2 to 5.5 s; were buckets judged at their longest prompt, a workload of which 7% is late would be dropped."""
+    """From 3 to 8.25 s; with buckets judged at their longest prompt a workload 7% late would be dropped."""
     short, orders = [], []
-    for target in np.linspace(2.0, 5.5, 8):
+    for target in np.linspace(3.0, 8.25, 8):
         plan = procure.solve(long_prompts(float(target)), threads=1)
         sla = plan.tables["sla"].iloc[0]
         assert plan.tables["checks"]["holds"].all()
@@ -105,10 +105,10 @@ def test_a_plan_moves_with_its_target_by_as_much_as_there_are_requests():
 
 @pytest.mark.parametrize("share", [0.88, 0.9, 0.99])
 def test_a_tail_target_is_short_by_its_tail_and_check_says_so(share):
-    case = long_prompts(2.0, ttft_share=share)
+    case = long_prompts(2.7, ttft_share=share)
     sla = procure.solve(case, threads=1).tables["sla"].iloc[0]
     assert sla.short_share == pytest.approx(share - sla.ttft_share, abs=2e-6)
-    assert 0.0 < sla.short_share < 0.2
+    assert 0.0 < sla.short_share < 0.3
     assert sla.cause.startswith("out of reach: ")
     finding = check_case(case).set_index("finding").loc["First token in time"]
     assert not finding["holds"]
