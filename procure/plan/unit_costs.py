@@ -36,7 +36,7 @@ def unit_costs_table(instance: Instance, tables: dict[str, pd.DataFrame]) -> pd.
     What serves nothing (expansions, idle SKUs) follows in proportion. A market price is that of the workload's tokens,
     weighted by those of the plan in its total (empty workload) and where kinds are blended. Nothing served: no rows.
     """
-    present = dict(zip(instance["quarters"]["quarter"], instance["quarters"]["discount_factor"], strict=True))
+    present = dict(zip(instance.quarters, instance["quarters"]["discount_factor"], strict=True))
     tokens = _million_tokens(instance, tables, present)
     if not sum(tokens.values()) > 0:
         return frame("unit_costs", [])
@@ -103,7 +103,7 @@ def _uses(
     instance: Instance, tables: dict[str, pd.DataFrame], present: dict[str, float]
 ) -> dict[tuple[str, str], Amounts]:
     """What a SKU does at a site: present busy unit-quarters, or present bytes parked, by workload and kind of token."""
-    names = instance["quarters"]["quarter"].tolist()
+    names = instance.quarters
     mean = {(names[r.t], r.workload, r.bucket): r.mean_per_peak for r in instance["rates"].itertuples()}
     partner = dict(zip(instance["serve"]["point"], instance["serve"]["lpx_sku"], strict=True))
     uses: dict[tuple[str, str], Amounts] = defaultdict(lambda: defaultdict(float))
@@ -129,7 +129,7 @@ def _uses(
 
 def _million_tokens(instance: Instance, tables: dict[str, pd.DataFrame], present: dict[str, float]) -> Amounts:
     """Tokens served at the mean rate, discounted like the money that they have to earn, in millions."""
-    names = instance["quarters"]["quarter"].tolist()
+    names = instance.quarters
     mean = {(names[r.t], r.workload, r.bucket): r.mean_per_peak for r in instance["rates"].itertuples()}
     length = {(names[r.t], r.workload, r.bucket): r for r in instance["lengths"].itertuples()}
     found = {(names[r.t], r.workload, r.bucket): r for r in instance["cached_tokens"].itertuples()}

@@ -198,17 +198,8 @@ def _summary(
     method: Method,
     wrote_mps: bool,
 ) -> dict[str, Any]:
-    deterrent = _deterrent(compiled, final)
-    if final.objective is None:
-        objective = float(tables["cash"]["npv_usd"].sum())
-    else:
-        objective = (final.objective - deterrent) * USD_PER_UNIT
-    # A stage cut off before its first relaxation knows no bound: minus infinity is not a number for a reader.
-    bound = None if final.bound is None or math.isinf(final.bound) else (final.bound - deterrent) * USD_PER_UNIT
+    objective, bound = _cost_usd(compiled, tables, final)
     planned = tables["purchases"][tables["purchases"]["span"] == "planned"]
-    sla = tables["sla"]
-    short = sla[sla["short_share"].map(is_short).astype(bool)]
-    in_plan = short["quarter"].isin({str(q) for q in case.planned})
     summary = {
         "case": case.name,
         "case_folder": None if case.source is None else str(case.source),
@@ -220,12 +211,7 @@ def _summary(
         "method": method,
         "seed": options.seed,
         "threads": options.threads,
-        "shortfall": {
-            "share": _short_share(sla, instance),
-            "bound": max(least_short.bound or 0.0, 0.0) / BASIS_POINTS,
-            "workloads": _shortfalls(short[in_plan]),
-            "lookahead_workloads": _shortfalls(short[~in_plan]),
-        },
+        "shortfall": _shortfall(case, instance, tables["sla"], least_short),
         "planned_quarters": [str(q) for q in case.planned],
         "lookahead_quarters": [str(q) for q in case.lookahead],
         "discount_rate_per_year": case.settings.discount_rate_per_year,
@@ -249,10 +235,29 @@ def _summary(
     return summary
 
 
-def _deterrent(compiled: Compiled, final: Solution) -> float:
-    """What the objective holds of the price on what is tolerated, M USD: it is no money."""
+def _cost_usd(compiled: Compiled, tables: dict[str, pd.DataFrame], final: Solution) -> tuple[float, float | None]:
+    """Net present cost and its bound, USD; the price on what is tolerated is no money and taken out of both."""
     assert final.values is not None
-    return float(compiled.cost[compiled.tolerated] @ final.values[compiled.tolerated])
+    deterrent = float(compiled.cost[compiled.tolerated] @ final.values[compiled.tolerated])
+    if final.objective is None:
+        objective = float(tables["cash"]["npv_usd"].sum())
+    else:
+        objective = (final.objective - deterrent) * USD_PER_UNIT
+    # A stage cut off before its first relaxation knows no bound: minus infinity is not a number for a reader.
+    bound = None if final.bound is None or math.isinf(final.bound) else (final.bound - deterrent) * USD_PER_UNIT
+    return objective, bound
+
+
+def _shortfall(case: Case, instance: Instance, sla: pd.DataFrame, least: Solution) -> dict[str, Any]:
+    """Who is short in planned and look-ahead quarters, and the weighted share with its bound."""
+    short = sla[sla["short_share"].map(is_short).astype(bool)]
+    in_plan = short["quarter"].isin({str(q) for q in case.planned})
+    return {
+        "share": _short_share(sla, instance),
+        "bound": max(least.bound or 0.0, 0.0) / BASIS_POINTS,
+        "workloads": _shortfalls(short[in_plan]),
+        "lookahead_workloads": _shortfalls(short[~in_plan]),
+    }
 
 
 def _shortfalls(short: pd.DataFrame) -> list[dict[str, Any]]:
