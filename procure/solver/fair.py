@@ -15,7 +15,7 @@ from scipy import sparse
 from procure.program import Program
 from procure.solver.blocks import find_blocks
 from procure.solver.compile import Compiled
-from procure.solver.highs import INFINITY, Options, load, new_solver, run, set_option
+from procure.solver.highs import INFINITY, Options, be_exact, load, new_solver, run, set_option
 
 EVEN = 1e-7
 """Shares short that differ by less are the same; less than this is none."""
@@ -94,6 +94,7 @@ class _Quarter:
         below = sparse.csr_matrix((np.ones(count), (np.arange(count), np.array(shorts))), shape=(count, self.count))
         matrix = sparse.bmat([[self.rows, None], [below, sparse.csr_matrix(-np.ones((count, 1)))]])
         solver = new_solver(self.options)
+        be_exact(solver)  # what it finds is the plan: dust beyond what master and quarters leave would not verify
         set_option(solver, "solver", "simplex")
         load(
             solver,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 from tiny_case import fleet, tiny
@@ -94,3 +95,25 @@ def test_rows_in_another_order_give_the_same_plan_tables_and_causes(how):
     assert len(first.tables["sla"].query("short_share > 0.01"))
     timeless = [{k: v for k, v in plan.summary.items() if k != "seconds"} for plan in (first, second)]
     assert timeless[0] == timeless[1]
+
+
+def test_shares_made_even_keep_to_the_rows_as_exactly_as_what_they_replace(monkeypatch):
+    """At the solver's own tolerance some 1e-7 of a rate was parked that nobody served, and the plan did not verify."""
+    solving = sys.modules["procure.solver.solve"]
+    broken: list[float] = []
+    original = solving.even_out
+
+    def measured(program: Any, compiled: Any, values: Any, options: Any) -> Any:
+        even = original(program, compiled, values, options)
+        rows = compiled.matrix @ even
+        broken.append(float(np.maximum(compiled.row_lower - rows, rows - compiled.row_upper).max()))
+        assert not np.array_equal(even, values)
+        return even
+
+    monkeypatch.setattr(solving, "even_out", measured)
+    agent = {"agent": {"scenario": "coding-agentic", "context_cap_tokens": 131_072}}
+    places = ({"positions": 2.5}, {"site": "b", "positions": 1.3})
+    case = tiny(peaks={"chat": [100.0] * 3, "agent": [25.0] * 3}, workloads=agent, sites=places)
+    plan = procure.solve(case, threads=1)
+    assert plan.tables["checks"]["holds"].all()
+    assert max(broken) <= 1e-8
