@@ -25,6 +25,9 @@ def add_variables(m: Any, index: Index) -> None:
         quarter_short[t] weighted shortfall of a planned quarter, in basis points of the weighted demand of all planned
         quarters; tolerated[t, workload] share unserved that counts as served, in planned quarters; carry[t] budget
         carried into t + 1, M USD.
+
+    Shares are at most 1 by their rows; that they say so themselves leaves the solver less to find out, and bounds the
+    columns of a quarter, so that any prices of its rows bound its cost (:meth:`procure.solver.blocks.Block.cut`).
     """
     m.buy = pyo.Var(index.orders, domain=pyo.NonNegativeIntegers)
     m.ordered = pyo.Var(
@@ -49,12 +52,12 @@ def add_variables(m: Any, index: Index) -> None:
     )
     m.own = pyo.Var(index.stock, domain=pyo.NonNegativeIntegers)
     m.fitted = pyo.Var(index.in_held_hosts, domain=pyo.NonNegativeReals)
-    m.serve = pyo.Var([(p.point, site) for p, site in index.serve], domain=pyo.NonNegativeReals)
-    m.prefill = pyo.Var([(o.option, site) for o, site in index.prefill], domain=pyo.NonNegativeReals)
-    m.kept = pyo.Var(index.kept, domain=pyo.NonNegativeReals)
+    m.serve = pyo.Var([(p.point, site) for p, site in index.serve], bounds=(0, 1))
+    m.prefill = pyo.Var([(o.option, site) for o, site in index.prefill], bounds=(0, 1))
+    m.kept = pyo.Var(index.kept, bounds=(0, 1))
     m.short = pyo.Var(index.loads, bounds=(0, 1))
     m.tolerated = pyo.Var([(t, w) for t, w in index.loads if t in index.planned], bounds=(0, SERVED))
-    m.late = pyo.Var(index.may_be_late, domain=pyo.NonNegativeReals)
+    m.late = pyo.Var(index.may_be_late, bounds=(0, 1))
     m.quarter_short = pyo.Var(index.planned, domain=pyo.NonNegativeReals)
     m.carry = pyo.Var(index.t, domain=pyo.NonNegativeReals)
     m.counting = [m.own]

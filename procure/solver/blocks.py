@@ -10,11 +10,28 @@ from scipy import sparse
 from scipy.sparse import csgraph
 
 from procure.solver.compile import Compiled
-from procure.solver.highs import INFINITY, Answer, Options, OutOfTime, be_exact, load, new_solver, run, set_option
+from procure.solver.highs import (
+    EXACT,
+    INFINITY,
+    Answer,
+    Options,
+    OutOfTime,
+    be_exact,
+    load,
+    new_solver,
+    run,
+    set_option,
+)
 
 NEGLIGIBLE = 1e-8
 """A breach of a feasibility cut that counts as none, in units of the column that mends it most: ten times what the
 master may leave, so that no fleet is proposed twice for the sake of rounding."""
+DUAL_ROUNDING = 1e-6
+"""A reduced cost of the wrong sign that counts as none, M USD or basis points per unit of a column without a bound."""
+DUAL_SLACK = 1e-4
+"""The same at an optimum of the simplex, whose duals are off by rounding alone."""
+MOST_PRICE = 1e3
+"""M USD per basis point at most that the price on excess shortfall is, for the sake of the simplex."""
 
 
 @dataclass(frozen=True)
@@ -92,12 +109,26 @@ class Block:
         self._tolerated = np.flatnonzero(compiled.tolerated[columns]).astype(np.int32)
         self._most_tolerated = self._upper[self._tolerated]
         self._options = options
+        self._cost = np.append(cost[columns], 0.0)
         nothing = np.zeros(len(columns))
-        self._cheapest = self._solver(np.append(cost[columns], 0.0), self._upper)
-        self._least_short = self._solver(np.append(nothing, 1.0), np.append(self._upper[:-1], INFINITY))
+        upper = np.append(self._upper[:-1], INFINITY)
+        self._cheapest = self._solver(np.append(cost[columns], self._price(compiled.elastic[rows])), upper)
+        self._least_short = self._solver(np.append(nothing, 1.0), upper)
         self._least_broken: Any = None
         self.floor = _least(cost[columns], compiled.col_lower[columns], compiled.col_upper[columns])
         """A value that the cost of this block is never below, from the bounds of its columns alone; may be −inf."""
+
+    def _price(self, elastic: np.ndarray) -> float:
+        """A price on excess shortfall that, as a rule, makes it dearer than any other way to serve, M USD per unit.
+
+        Ten times what it takes to tolerate instead, of the workload where that is most. No bound hangs on it: where
+        the price is too low, :meth:`serve` asks for the least excess.
+        """
+        part = sparse.csc_matrix(self._matrix[elastic][:, :-1])
+        weight = np.asarray(np.abs(part).sum(axis=0)).ravel()
+        weighed = weight[weight > 0.0]
+        dearest = float(self._cost[self._tolerated].max(initial=0.0))
+        return min(10.0 * dearest / float(weighed.min()), MOST_PRICE) if weighed.size else 0.0
 
     def _solver(self, cost: np.ndarray, upper: np.ndarray) -> Any:
         solver = new_solver(self._options)
@@ -131,10 +162,14 @@ class Block:
         return answer
 
     def serve(self, x: np.ndarray) -> Outcome:
-        """The cheapest service at a fleet, or the least excess shortfall where it cannot be served."""
+        """The cheapest service at a fleet, or the least excess shortfall where it cannot be served.
+
+        The cheapest is asked for with a price on excess, so that the simplex always has an answer and stays warm: it
+        is lost for long on fleets that cannot serve when it must find out that there is none.
+        """
         answer = self._run(self._cheapest, x)
-        if answer.status == "optimal":
-            return self._served(answer, x)
+        if answer.status == "optimal" and answer.values is not None and answer.values[-1] <= EXACT:
+            return self._served(answer)
         short = self.shortfall(x)
         if short.excess > NEGLIGIBLE * short.cut.scale:
             return short
@@ -145,10 +180,10 @@ class Block:
         last = len(self.columns)
         self._cheapest.changeColBounds(last, 0.0, short.excess + NEGLIGIBLE * short.cut.scale)
         answer = self._run(self._cheapest, x)
-        self._cheapest.changeColBounds(last, 0.0, 0.0)
+        self._cheapest.changeColBounds(last, 0.0, INFINITY)
         if answer.status != "optimal":
             return short
-        return self._served(answer, x)
+        return self._served(answer)
 
     def shortfall(self, x: np.ndarray) -> Outcome:
         """The least excess shortfall at a fleet, or the least breach of all rows where no shortfall mends it."""
@@ -157,7 +192,7 @@ class Block:
             return self.breach(x)
         assert answer.values is not None
         assert answer.objective is not None
-        return Outcome(self._cut(answer, x, feasibility=True), None, answer.values[:-1], answer.objective)
+        return Outcome(self._cut(answer, feasibility=True), None, answer.values[:-1], answer.objective)
 
     def breach(self, x: np.ndarray) -> Outcome:
         """The least breach of all rows together, each relative to its largest coefficient, and its feasibility cut."""
@@ -166,7 +201,7 @@ class Block:
         answer = self._run(self._least_broken, x)
         if answer.status != "optimal":
             raise RuntimeError(f"a quarter's rows could not be loosened: HiGHS says {answer.status}")
-        return Outcome(self._cut(answer, x, feasibility=True), None, None, float("inf"))
+        return Outcome(self._cut(answer, feasibility=True), None, None, float("inf"))
 
     def _breakable(self) -> Any:
         """The block with every row elastic on both sides."""
@@ -189,12 +224,38 @@ class Block:
         )
         return solver
 
-    def _served(self, answer: Answer, x: np.ndarray) -> Outcome:
+    def _served(self, answer: Answer) -> Outcome:
         assert answer.values is not None
-        return Outcome(self._cut(answer, x, feasibility=False), answer.objective, answer.values[:-1], 0.0)
+        cost = float(self._cost @ answer.values)
+        return Outcome(self._cut(answer, feasibility=False), cost, answer.values[:-1], 0.0)
 
-    def _cut(self, answer: Answer, x: np.ndarray, feasibility: bool) -> Cut:
-        assert answer.objective is not None
-        slope = -(self._master_part.T @ answer.row_dual)
+    def _cut(self, answer: Answer, feasibility: bool) -> Cut:
+        assert answer.row_dual is not None
+        cut = self.cut(answer.row_dual, feasibility, DUAL_SLACK)
+        if cut is None:
+            raise RuntimeError("the duals of a quarter's optimum leave a column without a price")
+        return cut
+
+    def cut(self, multipliers: np.ndarray, feasibility: bool, slack: float = DUAL_ROUNDING) -> Cut | None:
+        """The cut that any multipliers λ of the rows give, by weak duality.
+
+            θ ≥ λ·(L where λ > 0, U where λ < 0) − (Bᵀλ)·x + Σ_j min(r_j·l_j, r_j·u_j),   r = c − Aᵀλ
+
+        for a block min c·y, L ≤ A·y + B·x ≤ U, l ≤ y ≤ u; a multiplier whose side is infinite counts as zero, and for
+        a feasibility cut c and θ are. Excess has no part in it. None where a column without a bound leaves no bound:
+        where its reduced cost is of the wrong sign by more than ``slack``.
+        """
+        lower, upper = self._bounds
+        side = np.where(multipliers > 0.0, lower, upper)
+        held = np.isfinite(side)
+        price = np.where(held, multipliers, 0.0)
+        own = self._matrix[:, :-1]
+        reduced = (0.0 if feasibility else self._cost[:-1]) - own.T @ price
+        bound = np.where(reduced > 0.0, self._lower[:-1], self._upper[:-1])
+        free = ~np.isfinite(bound)
+        if np.abs(reduced[free]).max(initial=0.0) > slack:
+            return None
+        constant = float(price[held] @ side[held]) + float(reduced[~free] @ bound[~free])
+        slope = -(self._master_part.T @ price)
         slope[np.abs(slope) < 1e-11] = 0.0
-        return Cut(self.number, answer.objective - float(slope @ x), slope, feasibility)
+        return Cut(self.number, constant, slope, feasibility)

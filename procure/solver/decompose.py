@@ -35,6 +35,8 @@ ROUGH_GAP = 0.03
 """Relative gap of the first masters in integers."""
 FIRST_WEIGHT = 0.5
 """How far from the point inside towards the master's point the relaxation looks for cuts."""
+LEAST_ROUNDS = 4
+"""Masters of the relaxation that are asked for cuts around its optimum, though its duals give the bound at once."""
 PATIENCE = 6
 """Masters of the relaxation that may pass without the bound moving much."""
 CLEARLY = 1e-6
@@ -202,6 +204,10 @@ class _Run:
             return max(0.0, self.best_cost - self.bound)
         return relative_gap(self.best_cost, self.bound)
 
+    def _far_off(self) -> bool:
+        """Whether there is no incumbent yet, or one that says little about where the best is."""
+        return self.best is None or (self.objective == "cost" and self._gap() > max(ROUGH_GAP, self._target()))
+
     def _target(self) -> float:
         return self.parent.compiled.short_tolerance if self.objective == "shortfall" else self.options.gap
 
@@ -220,12 +226,8 @@ class _Run:
         outcome = self._relaxation()
         if outcome is not None:
             return outcome
-        if self.inside is not None and self.options.left() > 0:
-            columns = self.parent.helping, self.parent.hurting
-            first = self.master.no_worse(self.inside, *columns, ROUGH_GAP, ROUGH_SECONDS)
-            if first.x is not None and first.theta is not None:
-                self._visit(first.x, first.theta)
-                self.options.report(self.objective, self._incumbent(), self.bound)
+        if self.best is None:
+            self._round_up()
         aim, exact = ROUGH_GAP, False
         while self._gap() > self._target() and self.options.left() > 0:
             self.iterations += 1
@@ -244,10 +246,10 @@ class _Run:
             new = self._visit(found.x, found.theta)
             if new and self._again(found.x):
                 new = self._tighten(found.x)
-            if self.best is None:
+            if self._far_off():
                 self._try_with_margin()
             self.options.report(self.objective, self._incumbent(), self.bound)
-            beside = self.best if self.best is not None else self.inside
+            beside = self.inside if self.inside is not None and self._far_off() else self.best
             if beside is not None and new and self._gap() > self._target():
                 self._visit(found.x, found.theta, 0.5 * (found.x + beside))
             elif not new and aim > self._closest():
@@ -257,6 +259,16 @@ class _Run:
             elif not new:
                 break
         return self._finish()
+
+    def _round_up(self) -> None:
+        """A first plan: a fleet in whole numbers that has no less than the point inside."""
+        if self.inside is None or self.options.left() <= 0:
+            return
+        columns = self.parent.helping, self.parent.hurting
+        first = self.master.no_worse(self.inside, *columns, ROUGH_GAP, ROUGH_SECONDS)
+        if first.x is not None and first.theta is not None:
+            self._visit(first.x, first.theta)
+            self.options.report(self.objective, self._incumbent(), self.bound)
 
     def _again(self, x: np.ndarray) -> bool:
         """Whether the master has proposed this fleet before."""
@@ -286,7 +298,7 @@ class _Run:
         return self.master.nearly_whole(aim, seconds, self._enough(), self._start(), size)
 
     def _try_with_margin(self) -> None:
-        """Look for a first incumbent at a distance from the cuts that grows with what fleets are short of."""
+        """Look for an incumbent at a distance from the cuts that grows with what fleets are short of."""
         if not self.margin.any() or self.options.left() <= 0:
             return
         found = self.master.with_margin(self.margin, ROUGH_GAP, min(ROUGH_SECONDS, self.options.left()))
@@ -315,15 +327,13 @@ class _Run:
     def _relaxation(self) -> Solution | None:
         """Collect cuts for the relaxation, between the master's point and one that can be served.
 
-        The first point inside is the optimum of the whole relaxation, from the interior-point method: cuts at and
-        around it are the ones that matter. Ends when the bound has come near the cost of the point inside, or has
-        stalled: masters in integers find the missing cuts faster than the relaxation's tail.
+        The first point inside is the optimum of the whole relaxation, from the interior-point method; its duals are the
+        first cuts, and as a rule all that are needed here. Ends when the bound has come near the cost of the point
+        inside, or has stalled: masters in integers find the missing cuts faster than the relaxation's tail.
         """
         self.options.report("whole relaxation", None, None)
-        inside = self._whole_relaxation()
-        if inside is not None:
-            for outcome in self.parent.evaluate(inside, self.objective):
-                self._keep(outcome.cut)
+        inside, reached = self._whole_relaxation()
+        self.inside = inside
         weight = FIRST_WEIGHT
         bounds: list[float] = []
         while self.options.left() > 0:
@@ -334,6 +344,10 @@ class _Run:
                 return None
             self.bound = max(self.bound, -float("inf") if found.bound is None else found.bound)
             bounds.append(self.bound)
+            if len(bounds) == 1 and self._reaches(reached):
+                self._round_up()
+            if len(bounds) > LEAST_ROUNDS and self._reaches(reached):
+                return None
             outside, theta = found.x, found.theta
             point = outside if inside is None else weight * outside + (1 - weight) * inside
             outcomes = self.parent.evaluate(point, self.objective)
@@ -345,15 +359,17 @@ class _Run:
             if counted or all(o.cost is not None for o in outcomes):
                 inside = self.inside = point
                 reached = float(self.master.cost[: len(point)] @ point) + sum(o.cost or 0.0 for o in outcomes)
-                near = self.options.gap / 20 * abs(reached) if self.objective == "cost" else self._target() / 10
-                if reached - self.bound <= near:
-                    return None
             if inside is not None and self._stalled(bounds):
                 return None
             if not new and (inside is None or weight >= 1.0):
                 return None
             weight = FIRST_WEIGHT if new else 1.0
         return None
+
+    def _reaches(self, cost: float) -> bool:
+        """Whether the bound is about the cost of a point of the relaxation."""
+        near = self.options.gap / 20 * abs(cost) if self.objective == "cost" else self._target() / 10
+        return cost - self.bound <= near
 
     def _stalled(self, bounds: list[float]) -> bool:
         """Whether the last masters of the relaxation moved the bound too little to go on."""
@@ -362,8 +378,11 @@ class _Run:
         moved = bounds[-1] - bounds[-1 - PATIENCE]
         return moved <= self._target() * (abs(bounds[-1]) if self.objective == "cost" else 1.0) / 5
 
-    def _whole_relaxation(self) -> np.ndarray | None:
-        """The master columns of the whole relaxation's optimum, or None where it has none."""
+    def _whole_relaxation(self) -> tuple[np.ndarray | None, float]:
+        """The master columns of the whole relaxation's optimum and its value; None and infinity where it has none.
+
+        Its row duals are the first cuts: with them alone the master's relaxation is as high as the whole one.
+        """
         compiled = self.parent.compiled
         solver = new_solver(self.options)
         set_option(solver, "solver", "ipx")
@@ -372,7 +391,14 @@ class _Run:
         cost = compiled.cost if self.objective == "cost" else compiled.shortfall
         load(solver, stage.matrix, cost, (stage.row_lower, stage.row_upper), (compiled.col_lower, stage.col_upper))
         answer = run(solver, self.options.left())
-        return None if answer.values is None else np.asarray(answer.values[self.parent.columns])
+        if answer.values is None or answer.objective is None:
+            return None, float("inf")
+        if answer.row_dual is not None:
+            for block in self.parent.blocks:
+                cut = block.cut(answer.row_dual[block.rows], feasibility=self.objective == "shortfall")
+                if cut is not None:
+                    self._keep(cut)
+        return np.asarray(answer.values[self.parent.columns]), answer.objective
 
     def _incumbent(self) -> float | None:
         return self.best_cost if self.best is not None else None

@@ -58,11 +58,12 @@ class _Quarter:
         own = compiled.matrix[rows][:, columns]
         present = own @ values[columns]
         taken = compiled.matrix[rows] @ values - present
-        upper = compiled.row_upper[rows] - taken
-        upper = np.where(compiled.elastic[rows], np.minimum(upper, present), upper)
+        # The plan's own service may be off its rows by rounding: it must be one of those to choose from.
+        upper = np.maximum(compiled.row_upper[rows] - taken, present)
+        upper = np.where(compiled.elastic[rows], present, upper)
         total = float(self.cost @ values[columns])
         self.rows = sparse.csr_matrix(sparse.vstack([own, sparse.csr_matrix(self.cost)]))
-        self.row_lower = np.append(compiled.row_lower[rows] - taken, -np.inf)
+        self.row_lower = np.append(np.minimum(compiled.row_lower[rows] - taken, present), -np.inf)
         self.row_upper = np.append(upper, total + SAME_COST * max(1.0, abs(total)))
         self.lower = compiled.col_lower[columns].astype(float)
 

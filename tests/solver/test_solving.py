@@ -33,8 +33,8 @@ QUARTERS = quarter_names(6)
 
 def buying(**more: Any) -> Any:
     """Old racks that carry the first quarter, and demand that outgrows them."""
-    peaks = {"chat": [110.0, 140.0, 150.0, 160.0]}
-    return tiny(peaks=peaks, planned=2, sites=({"positions": 8.0},), **{"tables": {"fleet": OLD}, **more})
+    usual = {"peaks": {"chat": [110.0, 140.0, 150.0, 160.0]}, "sites": ({"positions": 8.0},), "tables": {"fleet": OLD}}
+    return tiny(planned=2, **{**usual, **more})
 
 
 def short_of_places() -> Any:
@@ -118,7 +118,8 @@ def test_a_limit_of_the_whole_program_keeps_its_plan(monkeypatch):
         return solver
 
     monkeypatch.setattr(whole_module, "new_solver", hasty)
-    plan = procure.solve(buying(), method="whole", gap=0.0, threads=1)
+    more = buying(peaks={"chat": [110.0, 240.0, 350.0, 460.0]}, sites=({"positions": 20.0},))
+    plan = procure.solve(more, method="whole", gap=0.0, threads=1)
     assert plan.status is Status.LIMIT
     assert plan.tables["checks"]["holds"].all()
 
