@@ -14,6 +14,9 @@ SECONDS_PER_DAY = 86_400
 AGREEMENT = 0.1
 """Two measures of one row must give the same peak within this share."""
 
+LEAST_PEAK_PER_S = 1e-6
+"""Least peak of a workload that is not 0, requests/s: one request in twelve days. Less is below what a solver sees."""
+
 MEASURES = ("peak_requests_per_s", "open_sessions", "people", "tokens_per_day")
 
 
@@ -27,7 +30,7 @@ def fill_peaks(tables: Mapping[str, Rows]) -> tuple[list[str], list[Fault]]:
 
     Returns:
         one sentence per measure used, and faults: rows that state nothing, people without activity, measures of one
-        row that contradict each other.
+        row that contradict each other, peaks that are next to nothing.
     """
     workloads = {row["workload"]: row for row in tables["workloads"].rows}
     used: list[str] = []
@@ -54,6 +57,9 @@ def fill_peaks(tables: Mapping[str, Rows]) -> tuple[list[str], list[Fault]]:
                     f"this {peak:,.4g}. Leave one empty, or change session_s_per_call, mean_to_peak or the lengths."
                 )
                 faults.append(Fault(rows.file, line, other, f"{row[other]:g}", expected))
+        if 0.0 < peaks[first] < LEAST_PEAK_PER_S:
+            expected = f"0, or a peak of {LEAST_PEAK_PER_S:g} requests/s or more; this gives {peaks[first]:g}."
+            faults.append(Fault(rows.file, line, first, f"{row[first]:g}", expected))
         if first != "peak_requests_per_s":
             row["peak_requests_per_s"] = peaks[first]
             used.append(f"forecast.peak_requests_per_s: from {first}")

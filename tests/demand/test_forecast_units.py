@@ -88,3 +88,11 @@ def test_own_curves_must_rise_and_are_known_by_name(example):
     falling = curve.assign(return_share=[0.2, 0.4])
     with pytest.raises(InputError, match="No less than at 10 s"):
         example.replace(tables={"workloads": workloads, "reuse": falling})
+
+
+def test_a_peak_of_next_to_nothing_is_refused_and_the_least_is_taken(example):
+    """Below it the solver's tolerance would decide whether the workload is served."""
+    with pytest.raises(InputError, match="0, or a peak of 1e-06 requests/s or more; this gives 1e-08"):
+        replaced(example, "chat", peak_requests_per_s=1e-8)
+    assert (peak(replaced(example, "chat", peak_requests_per_s=1e-6), "chat") == 1e-6).all()
+    assert (peak(replaced(example, "chat", peak_requests_per_s=0.0), "chat") == 0.0).all()
