@@ -60,6 +60,8 @@ def render(plan: Plan) -> str:
         orders=orders(plan),
         foreseen=foreseen(plan),
         expansions=words.expansion_sentences(plan, "planned"),
+        sales=words.sale_sentences(plan, "planned"),
+        later_sales=words.sale_sentences(plan, "lookahead"),
         later_expansions=words.expansion_sentences(plan, "lookahead"),
         charts=drawn(plan),
         binding=outside,
@@ -77,14 +79,18 @@ def render(plan: Plan) -> str:
 
 
 def headline(plan: Plan) -> str:
-    """What to buy in the planned quarters, in one sentence."""
+    """What to buy and to sell in the planned quarters, in one sentence or two."""
     bought = plan.purchases.groupby("sku")["count"].sum()
-    if bought.empty:
-        return "Order nothing in the planned quarters."
-    parts = [f"{int(count):,} {sku}" for sku, count in bought.sort_values(ascending=False).items()]
-    listed = parts[0] if len(parts) == 1 else ", ".join(parts[:-1]) + " and " + parts[-1]
+    sold = words.sales(plan, "planned")
     quarters = words.quarter_ranges(plan.purchases["quarter"])
-    return f"Order {listed}; orders fall in {quarters}."
+    order = "Order nothing in the planned quarters."
+    if not bought.empty:
+        order = f"Order {words.listed(bought)}; orders fall in {quarters}."
+    if sold.empty:
+        return order
+    return (
+        f"{order} Sell {words.listed(sold.groupby('sku')['count'].sum())}; this brings {words.usd(sold['usd'].sum())}."
+    )
 
 
 def facts(plan: Plan) -> list[tuple[str, str]]:

@@ -34,6 +34,8 @@ def print_plan(plan: Plan, console: Console) -> None:
         console.print("Order nothing in the planned quarters.")
     for sentence in words.expansion_sentences(plan, "planned"):
         console.print(f"[bold]build[/bold]  {escape(sentence)}", highlight=False)
+    for sentence in words.sale_sentences(plan, "planned"):
+        console.print(f"[bold]sell[/bold]   {escape(sentence)}", highlight=False)
     outside, inside = words.binding_sentences(plan)
     for sentence in outside:
         console.print(f"[bold]full[/bold]   {escape(sentence)}", highlight=False)

@@ -188,3 +188,29 @@ def expansion_sentences(plan: Plan, span: str) -> list[str]:
         f"{quarter}: order {count:,.0f} of expansion {name} at {site} ({usd(float(capex))})"
         for quarter, site, name, count, capex in table.loc[table["span"] == span, columns].itertuples(index=False)
     ]
+
+
+def sales(plan: Plan, span: str) -> pd.DataFrame:
+    """Units sold in the quarters of a span: quarter, site, sku, count, usd that they bring (not discounted)."""
+    fleet, cash = plan.tables["fleet"], plan.tables["cash"]
+    keys = ["quarter", "site", "sku"]
+    sold = fleet[fleet["retired"] > 0].groupby(keys, as_index=False)["retired"].sum()
+    brought = cash[cash["line"] == "sales"].groupby(keys, as_index=False)["cash_usd"].sum()
+    found = sold.merge(brought, on=keys, how="left").fillna({"cash_usd": 0.0})
+    planned = found["quarter"].isin(planned_quarters(plan))
+    found = found[planned if span == "planned" else ~planned].assign(cash_usd=lambda table: -table["cash_usd"])
+    return found.rename(columns={"retired": "count", "cash_usd": "usd"})
+
+
+def sale_sentences(plan: Plan, span: str) -> list[str]:
+    """What to sell in the quarters of a span: when, where, how many, for how much."""
+    return [
+        f"{quarter}: sell {count:,.0f} {sku} at {site} (brings {usd(float(brings))})"
+        for quarter, site, sku, count, brings in sales(plan, span).itertuples(index=False)
+    ]
+
+
+def listed(counts: pd.Series) -> str:
+    """``54 cmx-enclosure, 32 vr-nvl72 and 4 cmx-rack``: units by SKU, the most first."""
+    parts = [f"{int(count):,} {sku}" for sku, count in counts.sort_values(ascending=False, kind="stable").items()]
+    return parts[0] if len(parts) == 1 else ", ".join(parts[:-1]) + " and " + parts[-1]

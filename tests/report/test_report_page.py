@@ -234,3 +234,20 @@ def test_chromium_shows_the_page(build_plan: Callable[..., Plan], tmp_path: Path
     with Image.open(picture) as image:
         assert image.size == (1280, 3000)
         assert len(image.convert("RGB").resize((160, 375)).getcolors(60_000) or []) > 50
+
+
+def test_what_is_sold_is_told_beside_the_orders_with_what_it_brings(plan: Plan) -> None:
+    """Two old racks leave osl in 2028Q3, for 1.5 M USD."""
+    cash = plan.tables["cash"]
+    sold = cash.iloc[[0]].assign(quarter="2028Q3", line="sales", site="osl", sku="gb200-nvl72", cash_usd=-1.5e6)
+    selling = Plan(plan.summary, {**plan.tables, "cash": pd.concat([cash[cash["line"] != "sales"], sold])})
+    page, console = render(selling), Console(record=True, width=200)
+    assert "Sell 2 gb200-nvl72; this brings 1.5 M USD." in page
+    assert "<li>2028Q3: sell 2 gb200-nvl72 at osl (brings 1.5 M USD)</li>" in page
+    print_plan(selling, console)
+    assert "sell   2028Q3: sell 2 gb200-nvl72 at osl (brings 1.5 M USD)" in console.export_text()
+
+
+def test_a_plan_that_sells_nothing_says_nothing_of_sales(plan: Plan) -> None:
+    kept = Plan(plan.summary, {**plan.tables, "fleet": plan.tables["fleet"].assign(retired=0.0)})
+    assert "sell" not in render(kept).lower().split("<h2")[1]
