@@ -9,8 +9,8 @@ READY := $(VENV)/.ready
 plan: env ## solve the example and write its plan, workbook and page
 	$(BIN)/procure solve data/cases/agentic-2027 --out reports/agentic-2027 --pictures
 
-test: check ## every check and every test, slow ones too
-	$(BIN)/pytest
+test: check ## every check and every test, slow ones too, in as many processes as there are cores
+	$(BIN)/pytest -n auto --dist worksteal
 
 check: env ## style and types
 	$(BIN)/ruff check .
