@@ -174,10 +174,10 @@ def test_sweep_shows_its_table_and_writes_its_files(case, tmp_path, capsys):
 
 
 def test_sweep_json_is_alone_on_stdout(case, tmp_path, capsys):
-    vary = "utilisation_cap=0.6,0.9"
+    vary = "utilisation_cap=0.6,0.75"
     assert run("sweep", case, "--vary", vary, "-o", tmp_path / "out", "--threads", 1, "--json") == 0
     rows = json.loads(capsys.readouterr().out)
-    assert [row["utilisation_cap"] for row in rows] == [0.6, 0.9]
+    assert [row["utilisation_cap"] for row in rows] == [0.6, 0.75]
     assert all(row["status"] == "optimal" for row in rows)
 
 

@@ -43,9 +43,12 @@ def test_stored_report_is_whole(stored):
     assert f"{stored.objective_usd / 1e6:,.1f} M USD" in (STORED / "plan.html").read_text(encoding="utf-8")
 
 
-def test_example_buys_from_four_kinds_of_hardware(case, stored):
+def test_example_may_buy_every_kind_and_buys_racks_and_cmx(case, stored):
+    """Since each quarter runs on its own software VR NVL72 carries the premium tier: LPX is on offer only."""
     kinds = {case.catalogue.sku(sku).kind for sku in stored.purchases["sku"]}
-    assert {"gpu", "lpx", "cmx_rack", "cmx_enclosure"} <= kinds
+    assert kinds == {"gpu", "cmx_rack", "cmx_enclosure"}
+    offered = {case.catalogue.sku(sku).kind for sku in case.settings.may_buy}
+    assert offered == {"gpu", "lpx", "cmx_rack", "cmx_enclosure", "ssd_kit"}
 
 
 def test_summary_has_what_the_contract_names(stored):

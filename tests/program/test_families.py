@@ -104,6 +104,13 @@ def returns_of_all_that_is_served(tables: Tables) -> None:
     tables["ages"] = tables["ages"].iloc[:1]
 
 
+def returns_of_the_part_that_is_served(tables: Tables) -> None:
+    """Six racks serve a part; with caches of what was never served more would be hits, and more served."""
+    returns_of_all_that_is_served(tables)
+    standing(tables, "g", 6)
+    edit(tables, "skus", {"sku": "g"}, supply_per_quarter=0.0)
+
+
 def late_returns_only(tables: Tables) -> None:
     """Everything returns in the second interval, in a store too small for the first."""
     ssd_reuse(tables, bytes=3e12)
@@ -136,6 +143,14 @@ def late_prompts(tables: Tables) -> None:
     ssd_reuse(tables)
     edit(tables, "skus", {"sku": "k"}, supply_per_quarter=0.0)
     edit(tables, "prefill", {"option": "o1"}, late_share=1.0)
+
+
+def late_prompts_and_a_choice_of_points(tables: Tables) -> None:
+    """Two alike ways to prefill and decode each bucket: only the rule keeps it from being served twice, some late."""
+    late_prompts(tables)
+    for name, key in (("serve", "point"), ("prefill", "option")):
+        again = tables[name].assign(**{key: "again " + tables[name][key]})
+        tables[name] = pd.concat([tables[name], again], ignore_index=True)
 
 
 def few_positions(tables: Tables) -> None:
@@ -217,7 +232,7 @@ BINDING: dict[str, Any] = {
     "retire_within_group": two_groups_of_which_one_may_be_sold,
     "reserved_stands": reserved_and_well_paid_for,
     "demand_met": demand_alone,
-    "short_counts_late": late_prompts,
+    "short_counts_late": late_prompts_and_a_choice_of_points,
     "shortfall_of_quarter": short_in_the_planned_quarter,
     "prefill_where_decoded": demand_alone,
     "work_within_racks": demand_alone,
@@ -225,7 +240,7 @@ BINDING: dict[str, Any] = {
     "lpx_linking": lpx_copy_hardly_used,
     "lpx_copies_within_racks": one_lpx_copy_is_too_little,
     "lpx_copies_within_pods": pods_hold_one_copy_each,
-    "kept_at_most_served": returns_of_all_that_is_served,
+    "kept_at_most_served": returns_of_the_part_that_is_served,
     "kept_only_falls": late_returns_only,
     "hits_from_kept": returns_of_all_that_is_served,
     "parked_within_store": small_store,
