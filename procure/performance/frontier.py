@@ -20,7 +20,7 @@ from procure.performance.decode import Deployment, Lengths, Practice, best_rates
 from procure.performance.observations import LENGTH_DRAWN
 from procure.performance.physics import Physics
 from procure.performance.predict import catalogue
-from procure.performance.prefill import prefill_at_peak, prefill_terms
+from procure.performance.prefill import prefill_at_peak, prefill_seconds
 from procure.performance.step import Layout
 from procure.sizing import Card
 
@@ -73,7 +73,7 @@ class Prefills:
         """Input tokens/s per GPU, one for each row."""
         if not self.peak:
             return np.zeros(0)
-        return self.tokens / np.sum(list(prefill_terms(self.peak, rules).values()), axis=0)
+        return self.tokens / prefill_seconds(self.peak, rules)
 
 
 def predicted_maximum(curve: Curve, rules: Physics, tps_user: np.ndarray, *, all_gpus: bool) -> np.ndarray:
@@ -133,4 +133,4 @@ def prefill_gpu_s_per_output_token(curve: Curve, rules: Physics) -> float:
         new_tokens=given,
         prefix_tokens=np.zeros(1),
     )
-    return float(np.sum(list(prefill_terms(peak, rules).values()))) / (curve.osl * curve.length_drawn)
+    return float(prefill_seconds(peak, rules)[0]) / (curve.osl * curve.length_drawn)

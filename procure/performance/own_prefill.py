@@ -8,7 +8,7 @@ import numpy as np
 
 from procure.performance.measured import Curves
 from procure.performance.physics import physics
-from procure.performance.prefill import prefill_at_peak, prefill_terms
+from procure.performance.prefill import prefill_at_peak, prefill_seconds
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -92,5 +92,4 @@ def _physical_s(
         new_tokens=new_tokens,
         prefix_tokens=prefix_tokens,
     )
-    terms = prefill_terms(peak, physics(vintage, pool.name))
-    return np.asarray(np.sum(np.broadcast_arrays(*terms.values()), axis=0) / pool.throughput_factor)
+    return prefill_seconds(peak, physics(vintage, pool.name)) / pool.throughput_factor

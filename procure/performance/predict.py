@@ -16,7 +16,7 @@ import pandas as pd
 
 from procure.catalogue import Catalogue, Sku
 from procure.performance.physics import LATENCIES, Physics, Software, fitted, premises, software
-from procure.performance.prefill import prefill_at_peak, prefill_terms
+from procure.performance.prefill import prefill_at_peak, prefill_seconds
 from procure.performance.step import Layout, Streams, decode_terms, step_seconds
 from procure.performance.work import Work, work_of
 from procure.sizing import Card
@@ -134,5 +134,5 @@ def _token_s(group: _Group, rules: Physics, mixing: np.ndarray) -> np.ndarray:
     terms = decode_terms(group.pool, rules, group.work, group.layout, group.streams, group.batch)
     each = step_seconds(terms) / rules.tokens_per_step(group.streams.draft)
     fastest = np.where(group.allowed, each, np.inf).min(axis=1)
-    prefill_s = np.sum(list(prefill_terms(group.prefill, rules).values()), axis=0)
+    prefill_s = prefill_seconds(group.prefill, rules)
     return fastest + group.mixed * prefill_s * mixing

@@ -104,6 +104,11 @@ def prefill_terms(peak: dict[str, np.ndarray], rules: Physics) -> dict[str, np.n
     }
 
 
+def prefill_seconds(peak: dict[str, np.ndarray], rules: Physics) -> np.ndarray:
+    """GPU-seconds of all terms together."""
+    return np.asarray(np.sum(np.broadcast_arrays(*prefill_terms(peak, rules).values()), axis=0))
+
+
 def prefill_group_gpus(pool: Sku, work: Work) -> int:
     """GPUs of one prefill replica.
 
