@@ -59,8 +59,8 @@ def plot_sweep(frame: pd.DataFrame, path: str | Path) -> Path:
         for axis, (title, rows) in zip(axes, panels, strict=True):
             _sweep_panel(axis, rows, str(varied[0]), skus)
             axis.set_title(title)
-        handles, labels = axes[0].get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside upper center", ncols=4, frameon=False, fontsize=8)
+        shown = {text: handle for axis in axes for handle, text in zip(*axis.get_legend_handles_labels(), strict=True)}
+        figure.legend(shown.values(), shown.keys(), loc="outside upper center", ncols=4, frameon=False, fontsize=8)
         return _save(figure, Path(path))
 
 
@@ -75,7 +75,8 @@ def _sweep_panel(axis: Axes, rows: pd.DataFrame, varied: str, skus: list[str]) -
         axis.plot(points, counts.to_numpy(), color=COLOURS[i % len(COLOURS)], marker=_MARKERS[i % len(_MARKERS)],
                   linestyle=_LINES[i // len(COLOURS) % len(_LINES)], markersize=5, label=sku)  # fmt: skip
     top = max(1.0, 1.08 * highest)
-    axis.plot(failed, [0.03 * top] * len(failed), "x", color="black", markersize=9, label="no plan")
+    if failed:
+        axis.plot(failed, [0.03 * top] * len(failed), "x", color="black", markersize=9, label="no plan")
     axis.set_ylim(0, top)
     axis.yaxis.set_major_locator(MaxNLocator(integer=True))
     axis.set_xlabel(varied)
