@@ -22,7 +22,7 @@ import numpy as np
 from procure.catalogue import Catalogue
 from procure.demand.trace import Options, analyse
 from procure.performance.points import decode_points
-from procure.sizing import Card, card_names
+from procure.sizing import Card, card_names, load_card
 
 LLMS = (
     "deepseek-r1",
@@ -85,8 +85,8 @@ def references(folder: Path, requests: int) -> Callable[[], Any]:
 
 
 def parts(folder: Path) -> Iterator[Part]:
-    cards = [Card.load(name) for name in card_names()]
-    ten = [Card.load(name) for name in LLMS]
+    cards = [load_card(name) for name in card_names()]
+    ten = [load_card(name) for name in LLMS]
     catalogue = Catalogue.read()
     yield (
         "`procure --help` / Python that does nothing (was 16)",

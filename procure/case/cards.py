@@ -21,7 +21,7 @@ def copy_cards(names: Mapping[str, str], home: Path | None, target: Path) -> dic
     changes beside it as it lay.
 
     Args:
-        names: card as the case states it → as :meth:`procure.sizing.Card.load` reads it.
+        names: card as the case states it → as :func:`procure.sizing.load_card` reads it.
         home: folder of the case that states them.
         target: folder of the case that is written.
 

@@ -17,7 +17,7 @@ from procure.catalogue import Catalogue, Sku
 from procure.catalogue.tables import hint, resolve
 from procure.errors import Fault, InputError, nearest
 from procure.quarter import Quarter
-from procure.sizing import Card, card_names, kv_format
+from procure.sizing import Card, card_names, kv_format, load_card
 from procure.sizing.cards import stands
 
 Tables = Mapping[str, Rows]
@@ -103,7 +103,7 @@ def _card(names: Names, file: str, line: int, row: dict[str, Cell], cards: dict[
     if text not in names.known["card"] and names.folder is not None and stands(names.folder / text):
         text = str((names.folder / text).resolve())
     try:
-        card = Card.load(text)
+        card = load_card(text)
         needed = (card.max_context_tokens, card.native_precision, card.params)
     except InputError as error:
         return [

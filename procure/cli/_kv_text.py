@@ -36,9 +36,9 @@ def _table(title: str, columns: list[str]) -> Table:
 
 def show_cards(as_json: bool) -> None:
     """The packaged cards."""
-    from procure.sizing import Card, card_names
+    from procure.sizing import card_names, load_card
 
-    cards = [Card.load(name) for name in card_names()]
+    cards = [load_card(name) for name in card_names()]
     rows: Rows = [
         {
             "model": card.name,

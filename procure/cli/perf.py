@@ -120,7 +120,7 @@ def _figure(
     from procure.performance.claims import claims
     from procure.performance.figure import SPEEDS, Load, figure, measured_points
     from procure.performance.measured import Curves
-    from procure.sizing import Card
+    from procure.sizing import load_card
     from procure.sizing.quantities import parse_tokens
 
     if card is None:
@@ -129,7 +129,7 @@ def _figure(
     if not names:
         raise InputError([Fault("--pools", 0, "", pools, "Name hardware, such as vr-nvl72,gb300-nvl72.")])
     lengths = _one("--isl", parse_tokens(isl, "--isl")), _one("--osl", parse_tokens(osl, "--osl"))
-    load = Load(Card.load(card), weights, kv_format, *lengths, reuse)
+    load = Load(load_card(card), weights, kv_format, *lengths, reuse)
     for note in load.card.notes:
         typer.echo(f"Note: {load.card.name}: {note}.", err=True)
     longest = load.input_tokens + load.output_tokens

@@ -11,7 +11,7 @@ import pandas as pd
 from procure import performance
 from procure.instance.instance import table
 from procure.instance.supply import skus_in_play
-from procure.sizing import Card
+from procure.sizing import Card, load_card
 
 if TYPE_CHECKING:
     from procure.case import Case
@@ -50,7 +50,7 @@ def loads(case: Case, demand: Demand) -> list[Load]:
     returning = demand.reuse_path[["quarter", "workload", "reused_share"]]
     active = active.merge(returning, on=["quarter", "workload"], how="left").fillna({"reused_share": 0.0})
     by_workload = dict(list(active.groupby("workload", sort=False)))
-    cards = {name: Card.load(name) for name in set(case.tables["workloads"]["card"])}
+    cards = {name: load_card(name) for name in set(case.tables["workloads"]["card"])}
     return [
         Load(
             row.workload,

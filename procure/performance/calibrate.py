@@ -20,7 +20,7 @@ from procure.performance.measured import packaged_curves
 from procure.performance.observations import LENGTH_DRAWN
 from procure.performance.physics import FACTORS, Physics, premises
 from procure.performance.predict import catalogue
-from procure.sizing import Card
+from procure.sizing import load_card
 
 CLAIM = Curve("vr-nvl72", "deepseek-r1", "nvfp4", "fp8", 8_000.0, 1_000.0, True)
 """What the vendor's multiple is taken to be about; lengths are not drawn."""
@@ -95,7 +95,7 @@ def lpx_scale(rules: Physics) -> float:
 
 def paired_kw(rules: Physics, tps_user: float, gpu_kw: float, rack_kw: float) -> float:
     """KW behind one decoded token/s of VR NVL72 + LPX at its highest throughput, by physics alone, no prefill."""
-    lpx, card = catalogue().sku("lpx"), Card.load(CLAIM.card)
+    lpx, card = catalogue().sku("lpx"), load_card(CLAIM.card)
     deployment = Deployment(catalogue().sku(CLAIM.sku), card, CLAIM.weight_precision, CLAIM.kv_format, "base", lpx)
     asked = engine(deployment, _claimed_lengths(), rules)
     rate = asked.rates(asked.largest_batch(np.array([tps_user])))[0]
@@ -108,7 +108,7 @@ def paired_kw(rules: Physics, tps_user: float, gpu_kw: float, rack_kw: float) ->
 def _alone(tps_user: float, rules: Physics) -> float:
     """Decode tokens/s per GPU of VR NVL72 beyond its fastest measured point."""
     deployment = Deployment(
-        catalogue().sku(CLAIM.sku), Card.load(CLAIM.card), CLAIM.weight_precision, CLAIM.kv_format, "base"
+        catalogue().sku(CLAIM.sku), load_card(CLAIM.card), CLAIM.weight_precision, CLAIM.kv_format, "base"
     )
     curve = packaged_curves().of(CLAIM.sku, CLAIM.card, CLAIM.weight_precision, "base")
     last = curve.iloc[-1]

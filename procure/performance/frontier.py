@@ -22,7 +22,7 @@ from procure.performance.physics import Physics
 from procure.performance.predict import catalogue
 from procure.performance.prefill import prefill_at_peak, prefill_seconds
 from procure.performance.step import Layout
-from procure.sizing import Card
+from procure.sizing import load_card
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class Prefills:
         peaks = [
             prefill_at_peak(
                 catalogue().sku(row["sku"]),
-                Card.load(row["card"]),
+                load_card(row["card"]),
                 weight_precision=row["weight_precision"],
                 kv_format=row["kv_format"],
                 new_tokens=np.array([row["isl"]]),
@@ -111,7 +111,7 @@ def sweep_maximum(
 
 def _best(curve: Curve, rules: Physics, tps_user: np.ndarray, practice: Practice) -> np.ndarray:
     deployment = Deployment(
-        catalogue().sku(curve.sku), Card.load(curve.card), curve.weight_precision, curve.kv_format, "none"
+        catalogue().sku(curve.sku), load_card(curve.card), curve.weight_precision, curve.kv_format, "none"
     )
     return best_rates(deployment, curve.lengths(len(tps_user)), tps_user, rules, practice)
 
@@ -127,7 +127,7 @@ def prefill_gpu_s_per_output_token(curve: Curve, rules: Physics) -> float:
     given = np.array([curve.isl * curve.length_drawn])
     peak = prefill_at_peak(
         catalogue().sku(curve.sku),
-        Card.load(curve.card),
+        load_card(curve.card),
         weight_precision=curve.weight_precision,
         kv_format=curve.kv_format,
         new_tokens=given,

@@ -19,7 +19,7 @@ import pandas as pd
 from procure.catalogue import Catalogue
 from procure.errors import Fault, InputError, nearest
 from procure.performance.files import read_csv
-from procure.sizing import Card
+from procure.sizing import Card, load_card
 
 if TYPE_CHECKING:
     from procure.catalogue import Sku
@@ -107,7 +107,7 @@ class _Known:
         """The card that a points file means, or None."""
         if name not in self.cards:
             try:
-                self.cards[name] = Card.load(name.lower())
+                self.cards[name] = load_card(name.lower())
             except InputError:
                 self.cards[name] = None
         return self.cards[name]

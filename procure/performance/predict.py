@@ -19,7 +19,7 @@ from procure.performance.physics import LATENCIES, Physics, Software, fitted, pr
 from procure.performance.prefill import prefill_at_peak, prefill_seconds
 from procure.performance.step import Layout, Streams, decode_terms, step_seconds
 from procure.performance.work import Work, work_of
-from procure.sizing import Card
+from procure.sizing import load_card
 
 _KEYS = ["sku", "card", "weight_precision", "kv_format"]
 
@@ -92,7 +92,7 @@ def predict_runs(seen: pd.DataFrame, rules: Physics) -> np.ndarray:
 
 
 def _group(rows: pd.DataFrame, at: np.ndarray, sku: str, card_name: str, precision: str, kv: str) -> _Group:
-    pool, card = catalogue().sku(sku), Card.load(card_name)
+    pool, card = catalogue().sku(sku), load_card(card_name)
     drawn = rows["length_drawn"].to_numpy(dtype=float)
     given, written = (rows[name].to_numpy(dtype=float) * drawn for name in ("isl", "osl"))
     context = (given + written / 2)[:, None]

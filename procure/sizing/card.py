@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -45,7 +44,7 @@ class Source:
 
 @dataclass(frozen=True)
 class Card:
-    """An LLM's architecture. Frozen; make one with :meth:`load`.
+    """An LLM's architecture. Frozen; :func:`procure.sizing.load_card` makes one.
 
     Attributes:
         name: name of the LLM.
@@ -72,17 +71,6 @@ class Card:
     fields: tuple[tuple[str, Any], ...]
     file: str
     running_drafts: tuple[Attention, ...] = ()
-
-    @classmethod
-    def load(cls, name_or_path: str | Path) -> Card:
-        """A packaged card by name, or a user's card or released ``config.json`` by path.
-
-        Raises:
-            InputError: no such card or file, or a config that cannot be read; every field at fault is named.
-        """
-        from procure.sizing.cards import load_card
-
-        return load_card(name_or_path)
 
     # --- what the config says -------------------------------------------------------------------------------------
 

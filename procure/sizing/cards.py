@@ -36,7 +36,11 @@ def card_names() -> list[str]:
 
 
 def load_card(name_or_path: str | Path) -> Card:
-    """See :meth:`procure.sizing.Card.load`."""
+    """A packaged card by name, or a user's card or released ``config.json`` by path.
+
+    Raises:
+        InputError: no such card or file, or a config that cannot be read; every field at fault is named.
+    """
     text = str(name_or_path)
     if text in card_names():
         return _read_file(_packaged(text))
@@ -53,7 +57,7 @@ def card_files(name_or_path: str | Path) -> list[Path]:
     """Files that a card is read from: itself first, then the base that it changes.
 
     Args:
-        name_or_path: as :meth:`procure.sizing.Card.load` takes it and has read it.
+        name_or_path: as :func:`load_card` takes it and has read it.
     """
     if str(name_or_path) in card_names():
         return [_packaged(str(name_or_path))]

@@ -9,6 +9,7 @@ from typing import Any
 from procure.catalogue.sku import Sku
 from procure.errors import InputError
 from procure.sizing.card import Card
+from procure.sizing.cards import load_card
 from procure.sizing.fits import NOTHING, UNLIMITED, longest_tokens, most_sequences, state_below_share_tokens
 from procure.sizing.reserve import Engine, replication, reserved_bytes
 
@@ -142,12 +143,12 @@ def load_cards(names: Iterable[str]) -> list[Card]:
     """Cards by name or path; all that cannot be read are named at once.
 
     Raises:
-        InputError: as :meth:`Card.load`, gathered.
+        InputError: as :func:`procure.sizing.load_card`, gathered.
     """
     cards, faults = [], []
     for name in names:
         try:
-            cards.append(Card.load(name))
+            cards.append(load_card(name))
         except InputError as error:
             faults.extend(error.faults)
     if faults:

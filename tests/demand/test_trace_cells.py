@@ -7,7 +7,8 @@ import json
 import pytest
 
 from procure.demand.trace import Options, analyse
-from procure.demand.trace.readers import BadLines, batches
+from procure.demand.trace.readers import batches
+from procure.demand.trace.source import BadLines
 from procure.demand.trace.write import reuse_curve
 
 HEADING = "t_s,input_tokens,output_tokens"

@@ -28,7 +28,7 @@ from procure.errors import Fault, InputError
 from procure.performance.measured import Curves
 from procure.performance.observations import read_points
 from procure.plan import Plan
-from procure.sizing import Card
+from procure.sizing import load_card
 
 TRIES = int(os.environ.get("PROCURE_FUZZ", "20"))
 """Changes of each file."""
@@ -152,7 +152,7 @@ shared_width = 1024
 
 def used(path: Path) -> None:
     """Load a card and ask all that a plan asks of it."""
-    card = Card.load(path)
+    card = load_card(path)
     lengths = np.array([0, 1, 1_000, 1_000_000])
     for ask in (card.stored_bytes, card.loaded_bytes, card.hbm_bytes, card.transferred_bytes):
         ask(lengths, "fp8")
@@ -183,7 +183,7 @@ def test_cards_and_released_configs(tmp_path, name):
 
 def sized(path: Path) -> None:
     """Load a released config, which need not state its context or precision, and ask for its bytes."""
-    card = Card.load(path)
+    card = load_card(path)
     lengths = np.array([0, 1, 1_000, 1_000_000])
     card.stored_bytes(lengths, "fp8"), card.loaded_bytes(lengths, "fp8"), card.hbm_bytes(lengths, "fp8")
 

@@ -15,7 +15,7 @@ from procure.performance import decode_points
 from procure.performance.frontier import over_all_gpus
 from procure.performance.measured import COLUMNS, EXTRA, Curves, packaged_curves
 from procure.performance.own_prefill import prefill_gpu_seconds
-from procure.sizing import Card
+from procure.sizing import load_card
 
 RACKS = ("gb200-nvl72", "gb300-nvl72", "vr-nvl72")
 CURVE_CONTEXT = 0.9 * (8_192 + 512)
@@ -25,7 +25,7 @@ def points(sku, context, tps_user, *, vintage="base", precision="nvfp4", card="d
     context, tps_user = np.broadcast_arrays(np.atleast_1d(np.asarray(context, float)), np.atleast_1d(tps_user))
     return decode_points(
         Catalogue.read().sku(sku),
-        Card.load(card),
+        load_card(card),
         weight_precision=precision,
         kv_format="fp8",
         context_mean=context,
@@ -50,7 +50,7 @@ def test_a_measured_curve_is_reproduced_over_all_gpus(sku):
     table = points(sku, CURVE_CONTEXT, curve["tps_user"].to_numpy()).drop_duplicates("element")
     prefill_s = prefill_gpu_seconds(
         Catalogue.read().sku(sku),
-        Card.load("deepseek-r1"),
+        load_card("deepseek-r1"),
         weight_precision="nvfp4",
         kv_format="fp8",
         new_tokens=[0.9 * 8_192],
@@ -147,7 +147,7 @@ def test_a_users_table_stands_before_a_packaged_curve_where_it_answers(tmp_path)
 @pytest.mark.parametrize("sku", ["hgx-h200", "gb300-nvl72", "vr-nvl72", "rubin-ultra-nvl144"])
 def test_a_users_points_are_reproduced_at_exactly_their_lengths_in_any_power_mode(tmp_path, sku, all_gpus, power_mode):
     own = Curves.read(own_table(tmp_path, sku=sku, all_gpus=all_gpus))
-    card = Card.load("qwen3-235b-a22b")
+    card = load_card("qwen3-235b-a22b")
     hardware = replace(Catalogue.read().sku(sku), throughput_factor=power_mode)
     table = decode_points(
         hardware, card, weight_precision="fp8", kv_format="fp8", context_mean=[4_500.0] * 2,
@@ -195,7 +195,7 @@ def test_a_users_curve_with_lpx_answers_for_the_pair_alone(tmp_path):
 
 def test_a_stated_prefill_rate_is_used_as_stated_and_scales_the_rest(tmp_path):
     own = Curves.read(own_table(tmp_path, prefill_tokens_per_s_per_gpu=2_500, all_gpus=1, tokens_per_s_per_gpu=300))
-    pool, card = Catalogue.read().sku("hgx-h200"), Card.load("qwen3-235b-a22b")
+    pool, card = Catalogue.read().sku("hgx-h200"), load_card("qwen3-235b-a22b")
     formats = {"weight_precision": "fp8", "kv_format": "fp8", "vintage": "base"}
     new, prefix = np.array([4_000.0, 4_000.0, 40_000.0]), np.array([0.0, 36_000.0, 0.0])
     stated, physics = (
@@ -210,7 +210,7 @@ def test_a_stated_prefill_rate_is_used_as_stated_and_scales_the_rest(tmp_path):
 def test_later_software_on_a_path_takes_as_many_gpu_seconds_of_prefill():
     """Instances work out prefill once for all quarters of a path."""
     formats = {"weight_precision": "fp8", "kv_format": "fp8", "new_tokens": [2_000.0, 90_000.0]}
-    pool, card = Catalogue.read().sku("gb300-nvl72"), Card.load("deepseek-v3.2")
+    pool, card = Catalogue.read().sku("gb300-nvl72"), load_card("deepseek-v3.2")
     for level in ("base", "fast"):
         now, later = (
             prefill_gpu_seconds(pool, card, prefix_tokens=[0.0, 9_000.0], vintage=vintage, **formats)

@@ -18,7 +18,7 @@ from procure.performance.figure import Load, Pool, figure, unit_kw
 from procure.performance.observations import COLUMNS as POINT_COLUMNS
 from procure.performance.points import prefill_gpus_per_replica, prefill_latency_s
 from procure.performance.queueing import Queue
-from procure.sizing import Card
+from procure.sizing import load_card
 
 POINT_FIELDS = (
     "tps_user",
@@ -35,7 +35,7 @@ POINT_FIELDS = (
 
 @pytest.fixture(scope="module")
 def load():
-    return Load(Card.load("deepseek-r1"), "best", "fp8", 8_000.0, 1_000.0)
+    return Load(load_card("deepseek-r1"), "best", "fp8", 8_000.0, 1_000.0)
 
 
 def test_throughput_per_mw_is_throughput_over_facility_power(load):
@@ -110,7 +110,7 @@ def test_the_articles_claims_are_judged_on_measured_curves(load):
 
 def test_the_hit_rate_behind_a_cmx_multiple_gives_that_multiple():
     """Worked back: at the printed hit rate GPU-seconds per request fall to a fifth."""
-    load = Load(Card.load("deepseek-v3.2"), "best", "fp8", 8_000.0, 1_000.0)
+    load = Load(load_card("deepseek-v3.2"), "best", "fp8", 8_000.0, 1_000.0)
     words = cmx_multiple(load, "base", Catalogue.read()).numbers
     decode, full, short = (
         float(words.split(name)[1].split(",")[0].split(")")[0]) for name in (" decode ", " in full ", " on a hit ")
@@ -120,7 +120,7 @@ def test_the_hit_rate_behind_a_cmx_multiple_gives_that_multiple():
 
 
 def test_an_explained_step_adds_up_and_matches_the_point():
-    deployment = Deployment(Catalogue.read().sku("gb300-nvl72"), Card.load("deepseek-v3.2"), "nvfp4", "fp8", "base")
+    deployment = Deployment(Catalogue.read().sku("gb300-nvl72"), load_card("deepseek-v3.2"), "nvfp4", "fp8", "base")
     found = explain_decode(deployment, 100_220.0, 50.0)
     step = sum(term.seconds for term in found["terms"])
     assert step == pytest.approx(found["point"]["step_s"])
@@ -136,7 +136,7 @@ def test_an_explained_step_adds_up_and_matches_the_point():
 def test_an_explained_pair_holds_the_lpx_term():
     catalogue = Catalogue.read()
     deployment = Deployment(
-        catalogue.sku("vr-nvl72"), Card.load("deepseek-r1"), "nvfp4", "fp8", "base", catalogue.sku("lpx")
+        catalogue.sku("vr-nvl72"), load_card("deepseek-r1"), "nvfp4", "fp8", "base", catalogue.sku("lpx")
     )
     found = explain_decode(deployment, 8_000.0, 200.0)
     assert "lpx" in {term.name for term in found["terms"]}

@@ -16,14 +16,14 @@ from procure.performance.claims import claims
 from procure.performance.figure import Load, figure
 from procure.performance.lpx import vendor_scale
 from procure.performance.physics import physics
-from procure.sizing import Card
+from procure.sizing import load_card
 
 
 def test_a_copy_takes_whole_racks_at_their_fill():
     card = mla_card()
     ffn = card.params.experts + card.params.shared_ffn
     assert lpx_racks_per_copy(card, lpx_rack()) == math.ceil(ffn / (128e9 * 0.85)) == 7
-    assert lpx_racks_per_copy(Card.load("deepseek-r1"), Catalogue.read().sku("lpx")) == 7
+    assert lpx_racks_per_copy(load_card("deepseek-r1"), Catalogue.read().sku("lpx")) == 7
     assert lpx_racks_per_copy(dense_card(), lpx_rack()) == 1
     assert lpx_racks_per_copy(card, lpx_rack(sram_bytes=2 * 128e9)) == 4
 
@@ -76,7 +76,7 @@ def test_lpx_reaches_speeds_that_gpus_alone_do_not():
 
 def test_the_figure_shows_the_vendors_multiple_at_400_tps_user_on_the_claims_card():
     """Per MW with everything that units drag along, prefill included, beyond VR's last measured point at 350."""
-    load = Load(Card.load("deepseek-r1"), "best", "fp8", 8_000.0, 1_000.0)
+    load = Load(load_card("deepseek-r1"), "best", "fp8", 8_000.0, 1_000.0)
     lines = figure(["vr-nvl72", "vr-nvl72+lpx"], load, vintage="base", speeds=(400.0,)).set_index("pool")
     per_mw = lines["tokens_per_s_per_mw"]
     assert per_mw["vr-nvl72+lpx"] / per_mw["vr-nvl72"] == pytest.approx(3.5, rel=0.001)
@@ -86,7 +86,7 @@ def test_the_figure_shows_the_vendors_multiple_at_400_tps_user_on_the_claims_car
 
 
 def test_the_answer_without_the_claim_is_the_fast_end_and_no_gain_the_slow_one():
-    load = Load(Card.load("deepseek-r1"), "best", "fp8", 8_000.0, 1_000.0)
+    load = Load(load_card("deepseek-r1"), "best", "fp8", 8_000.0, 1_000.0)
     line = figure(["vr-nvl72+lpx"], load, vintage="base", speeds=(400.0,)).iloc[0]
     assert line["high"] == pytest.approx(1 / vendor_scale())
     assert line["low"] <= 1 / 3.5

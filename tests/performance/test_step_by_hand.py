@@ -12,7 +12,7 @@ from procure.performance.physics import Physics
 from procure.performance.prefill import prefill_at_peak, prefill_terms
 from procure.performance.step import Layout, Streams, decode_terms, expert_share_read, step_seconds
 from procure.performance.work import work_of
-from procure.sizing import Card
+from procure.sizing import load_card
 
 ROUND = Physics(
     weight_efficiency=0.8,
@@ -61,7 +61,7 @@ def test_an_agentic_step_of_deepseek_v32_worked_by_hand():
     Config: 61 layers, 58 of them MoE with 256 experts of 3 x 7168 x 2048 parameters, top 8; MLA rank 512 + 64 rope,
     128 heads; indexer: 64 heads of 128, top 2048.
     """
-    found = terms(pool("gb300-nvl72"), Card.load("deepseek-v3.2"), 32, 320, context=100_000)
+    found = terms(pool("gb300-nvl72"), load_card("deepseek-v3.2"), 32, 320, context=100_000)
 
     # Cache: per layer 2,048 chosen entries of 576 B, and 100,000 index keys of 128 B with a 4 B scale.
     loaded = 61 * (2_048 * 576 + 100_000 * 132)
@@ -97,7 +97,7 @@ def test_an_agentic_step_of_deepseek_v32_worked_by_hand():
 
 def test_an_agentic_prefill_of_deepseek_v32_worked_by_hand():
     """5,000 new tokens behind 95,000 reused ones."""
-    card, hardware = Card.load("deepseek-v3.2"), pool("gb300-nvl72")
+    card, hardware = load_card("deepseek-v3.2"), pool("gb300-nvl72")
     peak = prefill_at_peak(
         hardware,
         card,
@@ -126,7 +126,7 @@ def test_an_agentic_prefill_of_deepseek_v32_worked_by_hand():
 def at_peak(sku, name, tokens, kv, **changes):
     hardware = replace(pool(sku), **changes)
     given = {"new_tokens": np.array([float(tokens)]), "prefix_tokens": np.zeros(1)}
-    return prefill_at_peak(hardware, Card.load(name), weight_precision="bf16", kv_format=kv, **given)
+    return prefill_at_peak(hardware, load_card(name), weight_precision="bf16", kv_format=kv, **given)
 
 
 def test_exponentials_are_what_an_eight_bit_cache_cannot_halve():

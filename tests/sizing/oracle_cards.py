@@ -1,6 +1,6 @@
 """Cards of LLMs that only an oracle needs, from the dimensions that the oracle's own row or source states."""
 
-from procure.sizing import Card
+from procure.sizing import Card, load_card
 from procure.sizing.cards import read_card
 
 
@@ -24,9 +24,9 @@ _MLA = {"family": "mla", "latent_dim": 512, "rope_dim": 64, "nope_dim": 128, "v_
 def oracle_card(name: str) -> Card:
     """The packaged card, or one from stated dimensions."""
     stated = {
-        "llama-3-70b": lambda: Card.load("llama-3.1-70b"),  # the same shape
-        "llama-3-8b": lambda: Card.load("llama-3.1-8b"),
-        "qwen3-235b-a22b-fp8": lambda: Card.load("qwen3-235b-a22b"),
+        "llama-3-70b": lambda: load_card("llama-3.1-70b"),  # the same shape
+        "llama-3-8b": lambda: load_card("llama-3.1-8b"),
+        "qwen3-235b-a22b-fp8": lambda: load_card("qwen3-235b-a22b"),
         "deepseek-v2": lambda: _archetype(name, {**_MLA, "count": 60, "heads": 128}),
         "qwen2.5-1.5b": lambda: _archetype(name, _gqa(28, 2, 128, 12)),
         "qwen3.6-35b-a3b": lambda: _archetype(name, _gdn(30, 16, 32), _gqa(10, 2, 256, 16)),
@@ -51,4 +51,4 @@ def oracle_card(name: str) -> Card:
             _gqa(4, 8, 128, 32),
         ),
     }
-    return stated[name]() if name in stated else Card.load(name)
+    return stated[name]() if name in stated else load_card(name)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from procure.sizing import Card
+from procure.sizing import load_card
 from procure.sizing.cards import read_card
 from procure.sizing.compare import architecture_class, dsa_points
 from procure.sizing.reserve import reserved_bytes
@@ -103,20 +103,20 @@ def test_layers_that_reuse_a_choice_keep_no_index_keys():
 
 
 def test_gated_delta_state_of_qwen35_122b_in_the_articles_convention():
-    card = Card.load("qwen3.5-122b-a10b")
+    card = load_card("qwen3.5-122b-a10b")
     split = card.components(S, "bf16", "article")
     assert split["recurrent_state"] == 36 * 4_194_304
     assert split["conv_state"] == 36 * 131_072
 
 
 def test_gated_delta_state_in_engines_counts_all_convolved_channels_in_16_bits():
-    split = Card.load("qwen3.5-122b-a10b").components(S, "bf16")
+    split = load_card("qwen3.5-122b-a10b").components(S, "bf16")
     assert split["recurrent_state"] == 36 * 64 * 128 * 128 * 4
     assert split["conv_state"] == 36 * 3 * (2 * 16 * 128 + 64 * 128) * 2
 
 
 def test_lightning_state_of_ring_25_in_the_articles_convention():
-    card = Card.load("ring-2.5-1t")
+    card = load_card("ring-2.5-1t")
     assert card.state_bytes("bf16", "article") == 70 * 4_194_304
     assert card.families == {"lightning": 70, "mla": 10}
 
@@ -214,17 +214,17 @@ def test_rwkv_keeps_three_numbers_or_a_matrix_row_per_channel():
 
 
 def test_a_step_reads_a_state_and_writes_it_back():
-    card = Card.load("kimi-linear-48b-a3b")
+    card = load_card("kimi-linear-48b-a3b")
     growing = card.stored_bytes(S, "bf16") - card.state_bytes("bf16")
     assert card.loaded_bytes(S, "bf16") == growing + 2 * card.state_bytes("bf16")
 
 
 def test_state_dtypes_follow_the_engine():
-    card = Card.load("qwen3-next-80b-a3b")  # its config names no state dtype
+    card = load_card("qwen3-next-80b-a3b")  # its config names no state dtype
     assert card.state_bytes("bf16") == 77_266_944
     assert card.state_bytes("bf16", "vllm") == pytest.approx(39.5e6, rel=1e-3)
     assert card.state_bytes("bf16", "sglang") == 77_266_944
-    named = Card.load("qwen3.5-397b-a17b")  # float32 in its config
+    named = load_card("qwen3.5-397b-a17b")  # float32 in its config
     assert named.state_bytes("bf16", "vllm") == named.state_bytes("bf16") == 192_061_440
 
 
@@ -251,7 +251,7 @@ def test_compressed_attention_by_layer_kind():
 
 
 def test_compressor_rings_that_formulas_forget_are_counted_for_sglang():
-    card = Card.load("deepseek-v4-pro")
+    card = load_card("deepseek-v4-pro")
     rings = card.state_bytes("bf16", "sglang")
     assert rings == 30 * (65_536 + 16_384) + 31 * 524_288
     assert card.state_bytes("bf16") == 0
@@ -272,18 +272,18 @@ def test_layers_that_share_a_cache_store_nothing_and_read_it():
 
 
 def test_draft_layers_count_under_speculation_only():
-    card = Card.load("deepseek-v3.2")
+    card = load_card("deepseek-v3.2")
     assert len(card.drafts) == 1
     assert card.speculating(1).stored_bytes(S, "bf16") == card.stored_bytes(S, "bf16") * 62 // 61
     assert card.speculating(1).params == card.params
     assert card.speculating(1).layers == 61
-    assert len(Card.load("minimax-m2.5").drafts) == 3
-    v4 = Card.load("deepseek-v4-pro")
+    assert len(load_card("minimax-m2.5").drafts) == 3
+    v4 = load_card("deepseek-v4-pro")
     assert v4.speculating(1).stored_bytes(S, "bf16") - v4.stored_bytes(S, "bf16") == 128 * 512 * 2  # window only
 
 
 def test_speculation_widens_convolution_states():
-    card = Card.load("nemotron-3-nano-30b-a3b")
+    card = load_card("nemotron-3-nano-30b-a3b")
     more = card.speculating(3).state_bytes("bf16") - card.state_bytes("bf16")
     assert more == 23 * 3 * (4096 + 2 * 8 * 128) * 2
 
@@ -310,11 +310,11 @@ def test_memory_sparse_attention_keeps_routing_keys_in_hbm_and_content_in_host_m
     assert everything > hbm  # so the content must wait in host memory
     assert memory(64).components(tokens, "bf16")["host_memory"] == 2 * (in_hbm(64) - weights)
     assert memory(64).hbm_bytes(tokens, "bf16") == in_hbm(64) - weights
-    assert Card.load("glm-5.1").hbm_bytes(tokens, "bf16") == Card.load("glm-5.1").stored_bytes(tokens, "bf16")
+    assert load_card("glm-5.1").hbm_bytes(tokens, "bf16") == load_card("glm-5.1").stored_bytes(tokens, "bf16")
 
 
 def test_transfer_moves_new_tokens_and_every_state_once():
-    card = Card.load("kimi-linear-48b-a3b")
+    card = load_card("kimi-linear-48b-a3b")
     state, per_token = card.state_bytes("bf16"), 7 * 576 * 2
     assert card.transferred_bytes(10_000, "bf16") == 10_000 * per_token + state
     assert card.transferred_bytes(10_000, "bf16", cached_tokens=9_000) == 1_000 * per_token + state
@@ -337,7 +337,7 @@ def test_decode_attention_flops(card, flop):
     "name", ["deepseek-v3.2", "deepseek-v4-pro", "llama-4-maverick", "gpt-oss-120b", "qwen3.5-397b-a17b"]
 )
 def test_prefill_flops_are_the_sum_over_positions(name):
-    card = Card.load(name)
+    card = load_card(name)
     positions = np.arange(1, 20_001)
     expected = card.decode_attention_flops(positions)
     assert card.prefill_attention_flops(20_000) == pytest.approx(expected.sum(), rel=1e-12)
@@ -347,7 +347,7 @@ def test_prefill_flops_are_the_sum_over_positions(name):
 @pytest.mark.parametrize("name", ["deepseek-v3.2", "deepseek-v4-pro", "llama-4-maverick", "qwen3.5-397b-a17b"])
 def test_a_part_of_a_token_costs_its_part_of_the_prefill(name):
     """Mean lengths are not whole; rounded down, a prompt of 29,999.99… tokens would lose its last token."""
-    card = Card.load(name)
+    card = load_card(name)
     for before, after in ((2_047, 2_048), (8_192, 8_193), (29_999, 30_000)):
         flops, more = card.prefill_attention_flops(before), card.prefill_attention_flops(after)
         assert card.prefill_attention_flops(before + 0.25) == pytest.approx(0.75 * flops + 0.25 * more, rel=1e-12)

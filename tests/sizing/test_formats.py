@@ -3,7 +3,7 @@
 import pytest
 
 from procure.errors import InputError
-from procure.sizing import Card
+from procure.sizing import load_card
 from procure.sizing.formats import convention, encodings, kv_format, weight_encodings
 
 
@@ -39,18 +39,18 @@ def test_bytes_of_a_vector(encoding, elements, size):
     ],
 )
 def test_bytes_of_an_entry_per_layer(name, fmt, size):
-    assert Card.load(name).stored_bytes(1, fmt) == 61 * size
+    assert load_card(name).stored_bytes(1, fmt) == 61 * size
 
 
 def test_per_head_scales_cost_eight_bytes_per_kv_head():
-    card = Card.load("llama-3.1-8b")
+    card = load_card("llama-3.1-8b")
     plain, scaled = card.stored_bytes(1, "fp8"), card.stored_bytes(1, "fp8_token_head")
     assert scaled - plain == 32 * 2 * 8 * 4
     assert card.components(1, "fp8_token_head")["scales"] == scaled - plain
 
 
 def test_four_bits_halve_eight_and_scales_take_some_back():
-    card = Card.load("qwen3-235b-a22b")
+    card = load_card("qwen3-235b-a22b")
     assert card.stored_bytes(1000, "fp8") == 2 * card.stored_bytes(1000, "fp4")
     assert (
         card.stored_bytes(1000, "fp4") < card.stored_bytes(1000, "turboquant4") < card.stored_bytes(1000, "fp8") / 1.9
@@ -58,7 +58,7 @@ def test_four_bits_halve_eight_and_scales_take_some_back():
 
 
 def test_a_kv_format_leaves_states_alone_unless_it_names_them():
-    card = Card.load("qwen3.5-397b-a17b")
+    card = load_card("qwen3.5-397b-a17b")
     assert card.state_bytes("fp8") == card.state_bytes("bf16")
     halved = card.components(0, "fp8+state=bf16")["recurrent_state"]
     assert 2 * halved == card.components(0, "fp8")["recurrent_state"]
@@ -78,7 +78,7 @@ def test_unknown_conventions_and_precisions_are_refused():
 
 
 def test_lengths_must_be_numbers_of_tokens():
-    card = Card.load("llama-3.1-8b")
+    card = load_card("llama-3.1-8b")
     for wrong in (-1, float("nan"), "8k"):
         with pytest.raises(ValueError, match="lengths"):
             card.stored_bytes(wrong, "bf16")

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from procure.errors import InputError
-from procure.sizing import Card
+from procure.sizing import load_card
 from procure.sizing.cards import read_card
 from procure.sizing.docs import render
 from procure.sizing.model_types import known_types
@@ -28,7 +28,7 @@ RIGHT = {
 @pytest.mark.parametrize("name", RIGHT)
 def test_bytes_are_those_worked_by_hand(name):
     tokens, right = RIGHT[name]
-    card = Card.load(FOUND / f"{name}.json")
+    card = load_card(FOUND / f"{name}.json")
     assert card.stored_bytes(tokens, "bf16") == right
     assert card.notes == ()
 
@@ -108,10 +108,10 @@ def test_a_changed_card_can_declare_too(tmp_path):
     own = tmp_path / "own.toml"
     own.write_text('base = "llama-3.1-8b"\nfrobs = 2\nharmless = ["frobs"]\n', encoding="utf-8")
     with pytest.raises(InputError, match="Nothing reads"):  # a change that changes nothing is a slip
-        Card.load(own)
+        load_card(own)
     (tmp_path / "config.json").write_text(json.dumps({**LLM, "frobs": 2}), encoding="utf-8")
     own.write_text('base = "config.json"\nharmless = ["frobs"]\n', encoding="utf-8")
-    assert Card.load(own).bytes_per_token(100, "bf16") == PER_TOKEN
+    assert load_card(own).bytes_per_token(100, "bf16") == PER_TOKEN
 
 
 def test_fields_known_of_one_model_type_do_not_pass_for_another():

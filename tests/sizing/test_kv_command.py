@@ -6,7 +6,7 @@ import pytest
 
 from procure.cli import main
 from procure.errors import InputError
-from procure.sizing import Card, card_names
+from procure.sizing import card_names, load_card
 from procure.sizing.compare import CLASSES
 from procure.sizing.quantities import parse_bytes, parse_tokens, show_bytes
 
@@ -33,7 +33,7 @@ def test_lengths_are_read_and_the_integer_is_printed(capsys):
 
 def test_json_rows_carry_the_cards_numbers(capsys):
     row = rows(capsys, "qwen3.5-397b-a17b", "--tokens", "32768", "--kv-format", "fp8", "--tps", "50")[0]
-    card = Card.load("qwen3.5-397b-a17b")
+    card = load_card("qwen3.5-397b-a17b")
     assert row["model"] == card.name
     assert row["stored_bytes"] == card.stored_bytes(32768, "fp8")
     assert row["loaded_bytes"] == card.loaded_bytes(32768, "fp8")
@@ -48,7 +48,7 @@ def test_json_rows_carry_the_cards_numbers(capsys):
 
 def test_sequences_per_rack_are_what_hbm_holds_after_the_weights(capsys):
     row = rows(capsys, "deepseek-v3.2", "--tokens", "128Ki", "--sku", "vr-nvl72", "--hbm-share", "0.9")[0]
-    card = Card.load("deepseek-v3.2")
+    card = load_card("deepseek-v3.2")
     assert row["hbm_bytes"] == pytest.approx(0.9 * 72 * 288e9)
     assert row["weight_bytes"] == card.weight_bytes("fp8")
     free = row["hbm_bytes"] - row["weight_bytes"]
@@ -69,7 +69,7 @@ def test_weights_that_do_not_fit_leave_no_sequence(capsys):
 
 def test_fits_is_the_inverse(capsys):
     row = rows(capsys, "kimi-linear-48b-a3b", "--fits", "288GB", "--kv-format", "bf16", "--tokens", "1M")[0]
-    card = Card.load("kimi-linear-48b-a3b")
+    card = load_card("kimi-linear-48b-a3b")
     assert (
         card.stored_bytes(row["longest_tokens"], "bf16") <= 288e9 < card.stored_bytes(row["longest_tokens"] + 1, "bf16")
     )

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from procure.sizing import Card
+from procure.sizing import load_card
 
 ROWS = [
     row
@@ -19,7 +19,7 @@ FLOPS = 2.4e15
 
 
 def throughput_bytes_per_s(name: str, tokens: int, flops: float = FLOPS) -> float:
-    card = Card.load(name)
+    card = load_card(name)
     work = 2.0 * card.params.active * tokens + card.prefill_attention_flops(tokens)
     return card.stored_bytes(tokens, "bf16") / (FIXED_S + work / flops)
 

@@ -5,12 +5,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from procure.sizing import Card, card_names
+from procure.sizing import card_names, load_card
 from procure.sizing.fits import NOTHING, UNLIMITED, longest_tokens, most_sequences, state_below_share_tokens
 from procure.sizing.formats import convention_names, format_names
 from procure.sizing.reserve import Engine, reserved_bytes
 
-CARDS = {name: Card.load(name) for name in card_names()}
+CARDS = {name: load_card(name) for name in card_names()}
 names = st.sampled_from(sorted(CARDS))
 lengths = st.integers(0, 20_000_000)
 forms = st.sampled_from(format_names())
@@ -149,7 +149,7 @@ def test_sequences_that_store_nothing_and_infinite_budgets_are_without_limit():
 @pytest.mark.parametrize("name", card_names())
 def test_every_softmax_score_is_worth_two_head_dimensions_of_arithmetic(name):
     """A score costs 2 (d_k + d_v) FLOP, at least 2 x 64 in any released LLM, and recurrent layers have no softmax."""
-    card = Card.load(name)
+    card = load_card(name)
     flops, scores = card.prefill_attention_flops(4_096, 1_000), card.prefill_softmax_scores(4_096, 1_000)
     assert 128 * scores <= flops
     softmax = any(layer is not None and layer.prefill_scores() for layer in card.cached_layers)
@@ -158,9 +158,9 @@ def test_every_softmax_score_is_worth_two_head_dimensions_of_arithmetic(name):
 
 def test_softmax_scores_of_a_causal_prefill_by_hand():
     """Llama-3.1-8B: 32 layers of 32 heads; tokens 11 to 13 meet 11, 12 and 13 tokens."""
-    assert Card.load("llama-3.1-8b").prefill_softmax_scores(3, 10) == 32 * 32 * (11 + 12 + 13)
+    assert load_card("llama-3.1-8b").prefill_softmax_scores(3, 10) == 32 * 32 * (11 + 12 + 13)
 
 
 def test_an_index_is_counted_once_in_each_layer_that_owns_one():
-    assert Card.load("deepseek-v3.2").indexed_layers == 61
-    assert Card.load("deepseek-r1").indexed_layers == 0
+    assert load_card("deepseek-v3.2").indexed_layers == 61
+    assert load_card("deepseek-r1").indexed_layers == 0

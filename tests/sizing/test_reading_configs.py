@@ -5,7 +5,7 @@ import json
 import pytest
 
 from procure.errors import InputError
-from procure.sizing import Card, card_names
+from procure.sizing import card_names, load_card
 from procure.sizing.cards import read_card
 
 LLAMA = {
@@ -39,7 +39,7 @@ def changed(**changes):
 
 
 def test_mla_is_not_read_as_gqa_through_its_kv_head_count():
-    card = Card.load("deepseek-v3")
+    card = load_card("deepseek-v3")
     assert 2 * 128 * 128 * 61 * 2 / card.bytes_per_token(1000, "bf16") == pytest.approx(57, abs=0.2)
     assert card.bytes_per_token(1000, "bf16") == 70_272
 
@@ -55,7 +55,7 @@ def test_multi_query_hides_one_head_and_voids_falcons_head_count():
         "new_decoder_architecture": True,
     }
     assert read(newer).stored_bytes(1, "bf16") == 32 * 2 * 8 * 64 * 2
-    assert Card.load("starcoder-15b").description == "40 MQA"
+    assert load_card("starcoder-15b").description == "40 MQA"
 
 
 @pytest.mark.parametrize(
@@ -63,7 +63,7 @@ def test_multi_query_hides_one_head_and_voids_falcons_head_count():
     [("qwen3-235b-a22b", 64), ("glm-4.7", 5120 / 96), ("gpt-oss-120b", 45), ("kimi-linear-48b-a3b", 72)],
 )
 def test_head_dim_is_read_and_not_derived(name, wrong):
-    card = Card.load(name)
+    card = load_card(name)
     dims = {getattr(layer, "k_dim", None) or getattr(layer, "latent_dim", None) for layer in card.attention}
     assert wrong not in dims
 
@@ -78,28 +78,28 @@ def test_hybrids_grow_by_their_full_layers_only():
         ("nemotron-3-nano-30b-a3b", 6_144, 49_082_368),
         ("jamba-v0.1", 16_384, 16_056_320),
     ]:
-        card = Card.load(name)
+        card = load_card(name)
         assert (card.bytes_per_token(131_072, "bf16"), card.state_bytes("bf16")) == (per_token, fixed), name
 
 
 def test_windows_have_their_own_heads_and_widths():
-    mimo = Card.load("mimo-v2-flash")
+    mimo = load_card("mimo-v2-flash")
     assert mimo.bytes_per_token(131_072, "bf16") == 9 * 4 * (192 + 128) * 2
     assert mimo.components(131_072, "bf16")["window"] == 39 * 128 * 8 * (192 + 128) * 2
-    gemma = Card.load("gemma-4-26b-a4b")
+    gemma = load_card("gemma-4-26b-a4b")
     assert gemma.bytes_per_token(131_072, "bf16") == 5 * 2 * 2 * 512 * 2
     assert gemma.components(131_072, "bf16")["window"] == 25 * 1024 * 2 * 8 * 256 * 2
 
 
 def test_gemma3_full_layers_are_every_sixth_and_the_last_two_are_local():
-    kinds = [layer.window is None for layer in Card.load("gemma-3-27b").attention]
+    kinds = [layer.window is None for layer in load_card("gemma-3-27b").attention]
     assert sum(kinds) == 10
     assert kinds[5]
     assert kinds[-2:] == [False, False]
 
 
 def test_llama4_lists_no_pattern_and_has_every_fourth_layer_full():
-    card = Card.load("llama-4-maverick")
+    card = load_card("llama-4-maverick")
     assert card.description == "36 chunked 8192 + 12 GQA"
     assert card.stored_bytes(131_072, "bf16") == 131_072 * 49_152 + 1_207_959_552
 
@@ -132,13 +132,13 @@ def _kimi():
 
 
 def test_v4_names_one_ratio_more_than_layers_for_its_draft_layer():
-    card = Card.load("deepseek-v4-pro")
+    card = load_card("deepseek-v4-pro")
     assert (card.layers, card.description) == (61, "31 HCA + 30 CSA")
     assert len(card.drafts) == 1
 
 
 def test_same_layers_named_in_newer_words():
-    card, config = Card.load("deepseek-v4-pro"), _config("deepseek-v4-pro")
+    card, config = load_card("deepseek-v4-pro"), _config("deepseek-v4-pro")
     names = {128: "heavily_compressed_attention", 4: "compressed_sparse_attention"}
     types = [names[ratio] for ratio in config.pop("compress_ratios")[:61]]
     assert read(config | {"layer_types": types}).attention == card.attention
@@ -183,7 +183,7 @@ def test_a_later_llm_is_read_by_its_fields_with_a_note():
     assert card.description == "80 MLA+DSA"
     assert "deepseek_v35" in card.notes[0]
     hybrid = _config("qwen3.5-397b-a17b")["text_config"] | {"model_type": "qwen9_moe"}
-    assert read(hybrid).stored_bytes(5000, "bf16") == Card.load("qwen3.5-397b-a17b").stored_bytes(5000, "bf16")
+    assert read(hybrid).stored_bytes(5000, "bf16") == load_card("qwen3.5-397b-a17b").stored_bytes(5000, "bf16")
 
 
 def test_an_unknown_architecture_without_a_head_dim_is_refused():
@@ -294,12 +294,12 @@ def test_a_file_that_is_no_json_is_refused(tmp_path):
     file = tmp_path / "config.json"
     file.write_text("{not json", encoding="utf-8")
     with pytest.raises(InputError, match="not valid"):
-        Card.load(file)
+        load_card(file)
 
 
 def test_a_folder_with_a_config_is_a_card(tmp_path):
     (tmp_path / "config.json").write_text(json.dumps(LLAMA), encoding="utf-8")
-    assert Card.load(tmp_path).stored_bytes(1, "bf16") == 131_072
+    assert load_card(tmp_path).stored_bytes(1, "bf16") == 131_072
 
 
 WRONG = [None, -1, 0, 2.5, "x", [], {}, True, [1, 2], {"a": 1}, 1e30]
@@ -349,4 +349,4 @@ def test_no_card_file_is_a_crash(tmp_path, text):
     file = tmp_path / "own.toml"
     file.write_text(text, encoding="utf-8")
     with pytest.raises(InputError):
-        Card.load(file)
+        load_card(file)

@@ -3,19 +3,19 @@
 import numpy as np
 import pytest
 
-from procure.sizing import Card
+from procure.sizing import load_card
 from procure.sizing.reserve import Engine, hybrid_block, replication, reserved_bytes
 
 
 def test_pages_round_up():
-    card = Card.load("llama-3.1-8b")
+    card = load_card("llama-3.1-8b")
     assert reserved_bytes(card, 17, "bf16", Engine(page_tokens=16)) == 32 * 131_072
     assert reserved_bytes(card, 16, "bf16", Engine(page_tokens=16)) == 16 * 131_072
     assert reserved_bytes(card, 17, "bf16", Engine(page_tokens=1)) == 17 * 131_072
 
 
 def test_a_window_takes_its_pages_and_one_that_is_partly_passed():
-    card = Card.load("mistral-7b-v0.1")
+    card = load_card("mistral-7b-v0.1")
     per_token = 131_072
     assert reserved_bytes(card, 100_000, "bf16", Engine(page_tokens=16)) == (4096 + 16) * per_token
     prefill = Engine(page_tokens=16, chunk_tokens=8192)
@@ -24,7 +24,7 @@ def test_a_window_takes_its_pages_and_one_that_is_partly_passed():
 
 
 def test_windows_kept_as_full_layers_grow_with_length():
-    card = Card.load("gpt-oss-120b")
+    card = load_card("gpt-oss-120b")
     apart, together = Engine(), Engine(window_layers_apart=False)
     assert reserved_bytes(card, 131_072, "bf16", together) == 2 * 18 * 131_072 * 2048
     assert reserved_bytes(card, 131_072, "bf16", apart) < 0.51 * reserved_bytes(card, 131_072, "bf16", together)
@@ -35,14 +35,14 @@ def test_windows_kept_as_full_layers_grow_with_length():
     [("qwen3-next-80b-a3b", "vllm", 544, 0.0149), ("qwen3-next-80b-a3b", "sglang", 1056, 0.008)],
 )
 def test_hybrid_blocks_grow_until_a_page_covers_a_state(name, rule, tokens, padding):
-    block = hybrid_block(Card.load(name), "bf16", Engine(convention=rule))
+    block = hybrid_block(load_card(name), "bf16", Engine(convention=rule))
     assert block.tokens == tokens
     assert block.padding == pytest.approx(padding, abs=1e-3)
     assert block.tokens % 16 == 0
 
 
 def test_hybrids_reserve_whole_blocks_and_padded_states():
-    card, engine = Card.load("qwen3-next-80b-a3b"), Engine()
+    card, engine = load_card("qwen3-next-80b-a3b"), Engine()
     block = hybrid_block(card, "bf16", engine)
     assert reserved_bytes(card, 1, "bf16", engine) == (12 + 36) * block.page_bytes
     assert reserved_bytes(card, block.tokens + 1, "bf16", engine) == (2 * 12 + 36) * block.page_bytes
@@ -53,7 +53,7 @@ def test_hybrids_reserve_whole_blocks_and_padded_states():
 
 
 def test_cards_without_states_have_no_hybrid_block():
-    assert hybrid_block(Card.load("deepseek-v3.2"), "bf16") is None
+    assert hybrid_block(load_card("deepseek-v3.2"), "bf16") is None
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ def test_cards_without_states_have_no_hybrid_block():
 )
 def test_replication_under_tensor_parallelism(name, ranks, groups, times):
     engine = Engine(page_tokens=1, tensor_parallel=ranks, attention_data_parallel=groups)
-    card = Card.load(name)
+    card = load_card(name)
     assert replication(card, engine) == pytest.approx(times)
     reserved = reserved_bytes(card, 4096, "bf16", engine)
     alone = reserved_bytes(card, 4096, "bf16", Engine(page_tokens=1))
@@ -80,7 +80,7 @@ def test_replication_under_tensor_parallelism(name, ranks, groups, times):
 
 
 def test_states_split_over_ranks_and_mamba_groups_replicate_where_they_do_not_divide():
-    card = Card.load("nemotron-3-nano-30b-a3b")  # 8 groups, 2 KV heads
+    card = load_card("nemotron-3-nano-30b-a3b")  # 8 groups, 2 KV heads
     assert replication(card, Engine(tensor_parallel=2)) == pytest.approx(1)
     split, whole = replication(card, Engine(tensor_parallel=16), tokens=1), replication(card, Engine(), tokens=1)
     assert whole == 1
@@ -97,5 +97,5 @@ def test_groups_must_divide_ranks():
 
 
 def test_reserved_bytes_are_vectorised():
-    card, lengths = Card.load("gpt-oss-120b"), np.array([1, 100, 5000])
+    card, lengths = load_card("gpt-oss-120b"), np.array([1, 100, 5000])
     assert list(reserved_bytes(card, lengths, "fp8")) == [reserved_bytes(card, int(one), "fp8") for one in lengths]

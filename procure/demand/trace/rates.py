@@ -6,13 +6,10 @@ import csv
 import math
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from procure.demand.trace.arrivals import LONGEST_S
+from procure.demand.trace.trace import Trace
 from procure.errors import Fault, InputError, guard_reader
-
-if TYPE_CHECKING:
-    from procure.demand.trace.analyse import Trace
 
 COLUMNS = ("t_s", "requests_per_s")
 

@@ -5,17 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
 from procure.csvtext import guarded
 from procure.demand.trace.arrivals import QUANTILES
+from procure.demand.trace.trace import Trace
 from procure.files import Tell, silent, write_files
-
-if TYPE_CHECKING:
-    from procure.demand.trace.analyse import Trace
 
 HOUR_S = 3600
 EARLIEST_DATE_S = 1e9
