@@ -9,6 +9,8 @@ _PATTERN = re.compile(r"([12][0-9]{3})Q([1-4])")
 
 HOURS_PER_QUARTER = 8_760 / 4
 """Hours in a quarter of a 365-day year."""
+SECONDS_PER_QUARTER = HOURS_PER_QUARTER * 3_600
+SECONDS_PER_DAY = 86_400.0
 
 
 @total_ordering

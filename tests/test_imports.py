@@ -14,6 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from procure.families.contents import NAMES
+
 ROOT = Path(__file__).parents[1]
 MODULES = {
     ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path
@@ -22,7 +24,7 @@ MODULES = {
 NAMED_IN_STRINGS = {name for name, path in MODULES.items() if path.name != "__init__.py"}
 FACE = "procure"
 """The package itself offers names of several folders; nobody needs it but for the version."""
-SOLVERS = {"pyomo": {"program", "solver"}, "highspy": {"solver"}}
+SOLVERS = {"pyomo": {"program", "families/*/program", "solver"}, "highspy": {"solver"}}
 """Libraries that only these folders know."""
 TOLD_BY_ANNOTATIONS = {("procure.case.doubts", "procure.case.reader"), ("procure.case.hashing", "procure.case.case")}
 """Imports for annotations alone that lead back to who imports the module. No new ones."""
@@ -46,15 +48,20 @@ def parsed(module: str) -> ast.Module:
 
 
 def part(module: str) -> str:
-    """The folder or file of ``procure`` that a module belongs to."""
-    return module.split(".")[1]
+    """The folder or file of ``procure`` that a module belongs to; of a family the program and the check, each apart."""
+    names = module.split(".")
+    if names[1] == "families" and names[-1] in ("check", "program"):
+        return f"families/*/{names[-1]}"
+    return names[1]
 
 
 def levels() -> dict[str, int]:
     """Place of each folder in the list of docs/architecture.md."""
     text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8").split("## Seams")[0]
     cells = re.findall(r"^\| (`procure/.*?) \|", text, flags=re.M)
-    return {name: place for place, cell in enumerate(cells) for name in re.findall(r"`procure/(\w+)(?:\.py)?`", cell)}
+    return {
+        name: place for place, cell in enumerate(cells) for name in re.findall(r"`procure/([\w*/]+)(?:\.py)?`", cell)
+    }
 
 
 def test_the_list_of_folders_is_complete():
@@ -72,6 +79,23 @@ def test_a_folder_imports_only_what_stands_above_it(name):
         if imported.startswith("procure.") and part(imported) != name and place[part(imported)] > place[name]
     ]
     assert against == []
+
+
+def test_a_family_knows_no_other_family_and_its_program_and_check_nothing_of_each_other():
+    """Together with the order of folders: what a family demands is told twice, by two that never met."""
+    against = []
+    for module in (name for name in MODULES if name.startswith("procure.families.") and name.count(".") == 3):
+        for imported in imports(parsed(module), with_types=True):
+            strange = imported.startswith("procure.families.") and imported.split(".")[2] in NAMES
+            own = imported.rpartition(".")[0] == module.rpartition(".")[0]
+            if strange and not (own and imported.endswith(".words")):
+                against.append((module, imported))
+    assert against == []
+
+
+def test_every_folder_of_a_family_is_in_the_contents():
+    folders = {path.parent.name for path in (ROOT / "procure" / "families").glob("*/__init__.py")}
+    assert folders == set(NAMES)
 
 
 def test_only_program_and_solver_know_pyomo_and_only_the_solver_knows_highs():

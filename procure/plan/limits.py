@@ -15,10 +15,11 @@ import pandas as pd
 from procure.instance import RESOURCES, Instance
 from procure.plan.first_token import first_tokens
 from procure.plan.plan import frame
+from procure.quarter import SECONDS_PER_DAY
+from procure.rules.payments import due
 
 BINDING_SHARE = 1e-6
 """A limit binds when what is left is less than this share of it."""
-SECONDS_PER_DAY = 86_400.0
 
 
 @dataclass
@@ -337,9 +338,9 @@ def _budget(s: Standing, rows: Rows) -> None:
     first = {r.sku: r.milestone_order for r in s.instance["skus"].itertuples()}
     for r in s.tables["purchases"].itertuples():
         ordered, delivered = s.position[r.quarter], s.position[r.delivery_quarter]
-        now = r.count * first[r.sku] * (r.unit_price_usd + r.unit_attach_usd)
-        spent[ordered] += r.capex_usd if commitment else now
-        spent[delivered] += 0.0 if commitment else r.capex_usd - now
+        unit = due(r.unit_price_usd, r.unit_attach_usd, r.unit_install_usd, first[r.sku])
+        spent[ordered] += r.count * (unit.on_order + unit.on_delivery if commitment else unit.on_order)
+        spent[delivered] += 0.0 if commitment else r.count * unit.on_delivery
     for r in s.tables["expansions"].itertuples():
         spent[s.position[r.quarter]] += r.capex_usd
     if not commitment:

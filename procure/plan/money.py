@@ -12,9 +12,9 @@ import pandas as pd
 
 from procure.instance import Instance
 from procure.plan.plan import frame
-from procure.quarter import HOURS_PER_QUARTER, Quarter
-
-SECONDS_PER_QUARTER = HOURS_PER_QUARTER * 3_600
+from procure.quarter import SECONDS_PER_QUARTER, Quarter
+from procure.rules.payments import due_by_line
+from procure.rules.worth import residual_usd, sale_usd
 
 LINES = (
     "hardware",
@@ -90,11 +90,10 @@ def _purchases(ledger: Ledger, instance: Instance, purchases: pd.DataFrame, posi
     order_share = dict(zip(instance["skus"]["sku"], instance["skus"]["milestone_order"], strict=True))
     for row in purchases.itertuples():
         ordered, delivered = position[row.quarter], position[row.delivery_quarter]
-        first = order_share[row.sku]
-        for line, usd in (("hardware", row.unit_price_usd), ("attach", row.unit_attach_usd)):
-            ledger.pay(ordered, line, row.site, row.sku, row.count * usd * first)
-            ledger.pay(delivered, line, row.site, row.sku, row.count * usd * (1.0 - first))
-        ledger.pay(delivered, "installation", row.site, row.sku, row.count * row.unit_install_usd)
+        unit_usd = (row.unit_price_usd, row.unit_attach_usd, row.unit_install_usd)
+        for line, due in due_by_line(*unit_usd, order_share[row.sku]).items():
+            ledger.pay(ordered, line, row.site, row.sku, row.count * due.on_order)
+            ledger.pay(delivered, line, row.site, row.sku, row.count * due.on_delivery)
 
 
 def _firm_orders(ledger: Ledger, instance: Instance) -> None:
@@ -131,16 +130,6 @@ def _standing(ledger: Ledger, instance: Instance, fleet: pd.DataFrame, position:
 def _by_origin(fixed: pd.DataFrame) -> pd.DataFrame:
     """Fleet and firm orders with their origin as a column."""
     return fixed.assign(origin=fixed["group"].str.split("-").str[0])
-
-
-def residual_usd(paid_usd: float, age_quarters: float, sku: Any) -> float:
-    """What a unit is worth: paid · max(0, 1 − age/life) · haircut, never above paid."""
-    return paid_usd * max(0.0, 1.0 - max(age_quarters, 0.0) / sku.life_quarters) * min(sku.haircut, 1.0)
-
-
-def sale_usd(paid_usd: float, age_quarters: float, sku: Any) -> float:
-    """What a sale brings: residual value · (1 − spread)."""
-    return residual_usd(paid_usd, age_quarters, sku) * (1.0 - sku.resale_spread)
 
 
 def _load_power(ledger: Ledger, instance: Instance, tables: dict[str, pd.DataFrame], position: dict[str, int]) -> None:

@@ -18,6 +18,7 @@ from procure.demand.reuse import own_curves, packaged_curve
 from procure.files import fill_folder
 from procure.instance import RESOURCES
 from procure.quarter import Quarter
+from procure.rules.payments import due
 
 if TYPE_CHECKING:
     from procure.case import Case
@@ -186,9 +187,10 @@ def _summed(orders: pd.DataFrame) -> pd.DataFrame:
 
 
 def _paid_share(case: Case, row: Any) -> float:
-    """Paid with the order over all that a unit costs: the milestone on price and attach, nothing on installation."""
+    """Paid with the order over all that a unit costs."""
     milestone = case.catalogue.sku(row.sku).milestone_order
-    return milestone * float(row.unit_price_usd + row.unit_attach_usd) / _unit_usd(row)
+    unit = due(row.unit_price_usd, row.unit_attach_usd, row.unit_install_usd, milestone)
+    return float(unit.on_order / (unit.on_order + unit.on_delivery))
 
 
 def _compare_fleet(planned: pd.DataFrame, actual: pd.DataFrame) -> list[tuple[str, str, str, str, str, str]]:

@@ -9,8 +9,9 @@ from typing import Any
 import pandas as pd
 
 from procure.instance import Instance
-from procure.plan.money import SECONDS_PER_QUARTER, residual_usd
 from procure.plan.plan import frame
+from procure.quarter import SECONDS_PER_QUARTER
+from procure.rules.worth import residual_usd
 
 CACHED, COMPUTED, OUTPUT = "cached input", "computed input", "output"
 BLENDED = "blended"

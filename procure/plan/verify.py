@@ -20,6 +20,7 @@ from procure.plan.money import cash_table
 from procure.plan.plan import Plan, Status, frame
 from procure.plan.tolerance import ABSOLUTE, MONEY, RELATIVE, SHARE, differ, over, unlike
 from procure.quarter import Quarter
+from procure.rules.caches import held_seconds
 
 if TYPE_CHECKING:
     from procure.case import Case
@@ -313,7 +314,7 @@ def _placement(plan: Plan, instance: Instance, kept: Any, ages: Any, alpha: Any)
         total = 0.0
         for interval, rate in cohort.items():
             age = ages[t, workload, interval]
-            total += kv_bytes[t, workload] * rate * age.seconds * (1.0 - alpha[store] * age.mean_released)
+            total += kv_bytes[t, workload] * rate * held_seconds(age.seconds, age.mean_released, alpha[store])
         write = max(kv_bytes[t, workload] * cohort.get(0, 0.0) - stays[key], 0.0)
         row = stated.get(key)
         if row is None:

@@ -1,4 +1,4 @@
-"""The mixed-integer program: one module per topic, one function per constraint family."""
+"""The mixed-integer program: what all families share, and the builder that puts their parts together."""
 
 from procure.program.program import Program, build
 

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar, cast
 
 import pandas as pd
 
 from procure.instance import Instance
 
-USD_PER_UNIT = 1e6
-"""Money in the program is in millions of USD, so that coefficients stay within six orders of magnitude."""
-BYTES_PER_UNIT = 1e12
-"""Bytes in the program are in TB, bandwidth in TB/s."""
+T = TypeVar("T")
 
 ALL = 1.0 - 1e-6
 """A share above this is everything."""
@@ -73,8 +70,8 @@ class Index:
     """What is indexed by what. Rows whose rate is zero have no variables.
 
     ``stock``: (site, sku, t) where units may stand. ``orders``: (site, sku, t) where an order may be placed.
-    ``in_held_hosts``: (site, part, t) of stores, some of whose hosts are reserved.
-    ``serve`` and ``prefill``: (point or option, site) whose SKU may stand at the site in that quarter.
+    ``serve`` and ``prefill``: (point or option, site) whose SKU may stand at the site in that quarter. What only one
+    family needs is made by that family: :meth:`of`.
     """
 
     def __init__(self, instance: Instance) -> None:
@@ -84,6 +81,10 @@ class Index:
         self.planned = [t for t, planned in zip(self.t, quarters["planned"], strict=True) if planned]
         self.discount = dict(zip(self.t, quarters["discount_factor"], strict=True))
         self.horizon = len(self.t)
+        last = self.discount[self.t[-1]]
+        self.end_discount = last * (last / self.discount[self.t[-2]] if len(self.t) > 1 else 1.0)
+        """Present value of one USD at the end of the horizon, where residual values stand."""
+        self._made: dict[Any, Any] = {}
         self.sku: dict[str, Any] = {row.sku: row for row in instance["skus"].itertuples()}
         self.sites = instance["pods"]["site"].tolist()
         self.allowed = set(zip(instance["resource_use"]["site"], instance["resource_use"]["sku"], strict=True))
@@ -115,9 +116,6 @@ class Index:
             (site, name, t) for (site, name), start in sorted(first.items()) for t in self.t if t >= max(start, 0)
         ]
         self.in_stock = set(self.stock)
-        self.retirable = [
-            (g, t) for g, row in self.fixed.items() if row.retirable for t in self.t if t >= max(int(row.vintage_t), 0)
-        ]
         self.price = lookup(instance["prices"], ["sku", "t"], "price_usd")
         self.support = lookup(instance["prices"], ["sku", "t"], "support_usd_per_quarter")
         self.reserved = lookup(instance["reserved"], ["t", "site", "sku"], "count")
@@ -187,14 +185,8 @@ class Index:
             if (site, o.sku, o.t) in self.in_stock
             and (o.store == "recompute" or any((site, u.sku, o.t) in self.in_stock for u in self.store_units[o.store]))
         ]
-        self.instances = sorted({(site, p.card, p.lpx_sku, p.t) for p, site in self.serve if p.lpx_sku})
-        self.serve_by_bucket = group(self.serve, lambda x: (x[0].t, x[0].workload, x[0].bucket))
-        self.serve_by_site_bucket = group(self.serve, lambda x: (x[0].t, x[1], x[0].workload, x[0].bucket))
         self.serve_by_pool = group(self.serve, lambda x: (x[1], x[0].sku, x[0].t))
-        self.prefill_by_site_bucket = group(self.prefill, lambda x: (x[0].t, x[1], x[0].workload, x[0].bucket))
         self.prefill_by_pool = group(self.prefill, lambda x: (x[1], x[0].sku, x[0].t))
-        self.late = group((x for x in self.prefill if self.late_share(x[0]) > 0), lambda x: (x[0].t, x[0].workload))
-        self.may_be_late = sorted(set(self.late) | {key for key, share in self.beyond.items() if share > 0})
 
     def _caches(self) -> None:
         instance = self.instance
@@ -210,16 +202,8 @@ class Index:
             for age in self.ages[t, w]
         ]  # fmt: skip
         self.kv_bytes = lookup(instance["parked"], ["t", "workload"], "kv_bytes")
-        self.idle_hbm = lookup(instance["idle_hbm"], ["sku"], "bytes")
         self.reads = group((x for x in self.prefill if x[0].store != "recompute"), lambda x: (x[0].t, x[1], x[0].store))
         self.kept_by_store = group(self.kept, lambda k: (k[0], k[1], k[4]))
-        self.in_held_hosts = sorted({
-            (site, u.sku, t)
-            for t, site, store in self.kept_by_store
-            for u in self.store_units[store]
-            if (site, u.sku, t) in self.in_stock
-            and any(self.reserved.get((t, site, host), 0.0) > 0 for host in self.places.get(u.sku, {}))
-        })  # fmt: skip
 
     def _out_of_reach(self) -> None:
         """Requests that no hardware brings in time beyond what may be late: shares of their bucket and workload."""
@@ -236,21 +220,13 @@ class Index:
         }
         """Share of a bucket's rate that is served for each share of the workload's rate that is."""
 
-    def late_share(self, option: Option) -> float:
-        """Late share of the requests of a bucket that are within reach: those out of it are its longest."""
-        away = self.out_of_reach[option.t, option.workload, option.bucket]
-        return (option.late_share - away) / (1.0 - away) if away < ALL else 0.0
-
     def delivered(self, site: str, sku: str, t: int) -> list[tuple[str, str, int]]:
         """Orders that have been delivered by quarter ``t``."""
         lead = int(self.sku[sku].lead_quarters)
         return [(site, sku, o) for o in self.ordered_at.get((site, sku), []) if o + lead <= t]
 
-    def residual(self, paid_usd: float, sku: str, age_quarters: int) -> float:
-        """USD that a unit is worth at an age: straight line to zero over its life, times a haircut."""
-        row = self.sku[sku]
-        return paid_usd * max(0.0, 1.0 - age_quarters / row.life_quarters) * row.haircut
-
-    def sale(self, paid_usd: float, sku: str, age_quarters: int) -> float:
-        """USD that a sale at an age brings: the residual value less the spread between owner and buyer."""
-        return self.residual(paid_usd, sku, age_quarters) * (1.0 - self.sku[sku].resale_spread)
+    def of(self, make: Callable[[Index], T]) -> T:
+        """An index set that only one family needs, made once by its function."""
+        if make not in self._made:
+            self._made[make] = make(self)
+        return cast(T, self._made[make])

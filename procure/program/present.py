@@ -1,4 +1,4 @@
-"""Units that serve: those that are up and not held for other purposes."""
+"""Units that serve, those that are up and not held for other purposes, and what keeps them busy."""
 
 from __future__ import annotations
 
@@ -25,3 +25,11 @@ def add_present(m: Any, index: Index, row: Terms, coef: float, key: tuple[str, s
         return
     row.add(factor, m.own[key])
     row.constant -= factor * index.reserved.get((t, site, sku), 0.0)
+
+
+def add_work(m: Any, index: Index, row: Terms, key: tuple[str, str, int], factor: float = 1.0) -> None:
+    """Add the busy racks of a pool (site, SKU, t) to a row, times a factor."""
+    for p, site in index.serve_by_pool.get(key, []):
+        row.add(factor * p.rate * p.rack_s, m.serve[p.point, site])
+    for o, site in index.prefill_by_pool.get(key, []):
+        row.add(factor * o.rate * o.rack_s, m.prefill[o.option, site])

@@ -1,71 +1,19 @@
-"""The program as a table of contents: index sets, decisions, constraint families, objectives."""
+"""The program as a table of contents: index sets, then decisions, rows and costs of every family."""
 
 from __future__ import annotations
 
 import gc
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import pyomo.environ as pyo
 
+from procure.families import contents
 from procure.instance import Instance
-from procure.program import (
-    bandwidth,
-    budget,
-    compute,
-    demand,
-    fleet,
-    latency,
-    lpx,
-    objective,
-    pods,
-    prefill,
-    retention,
-    site,
-    structure,
-)
 from procure.program.index import Index
-from procure.program.variables import add_variables
-
-FAMILIES = (
-    fleet.fleet_balance,
-    fleet.retire_within_group,
-    fleet.reserved_stands,
-    demand.demand_met,
-    demand.short_counts_late,
-    demand.shortfall_of_quarter,
-    prefill.prefill_where_decoded,
-    compute.work_within_racks,
-    lpx.lpx_time_within_copies,
-    lpx.lpx_linking,
-    lpx.lpx_copies_within_racks,
-    lpx.lpx_copies_within_pods,
-    retention.kept_at_most_served,
-    retention.kept_only_falls,
-    retention.hits_from_kept,
-    retention.parked_within_store,
-    pods.cmx_reads_in_pods,
-    pods.cmx_sessions_in_pods,
-    bandwidth.store_reads,
-    bandwidth.reader_limit,
-    bandwidth.store_writes,
-    bandwidth.store_wear,
-    latency.late_prefill_share,
-    site.site_limit,
-    site.expansions_at_most,
-    structure.kits_within_hosts,
-    structure.enclosures_in_racks,
-    structure.parts_in_free_hosts,
-    structure.places_in_pods,
-    structure.pods_stay,
-    structure.supply_cap,
-    structure.minimum_order,
-    budget.budget_limit,
-    budget.carry_rule,
-)
-"""Every constraint family, in the order of the design; a new one is added here and nowhere else."""
-
-OBJECTIVES = (objective.least_cost, objective.least_shortfall)
+from procure.program.linear import Terms
+from procure.program.part import Part
 
 
 @dataclass(frozen=True)
@@ -79,17 +27,53 @@ class Program:
     index: Index
 
 
-def build(instance: Instance) -> Program:
-    """Build the whole program of an instance."""
+def build(instance: Instance, parts: Mapping[str, Part] | None = None) -> Program:
+    """Build the whole program of an instance, of all families unless ``parts`` says otherwise."""
     index = Index(instance)
     paused = gc.isenabled()
     gc.disable()  # nothing here is cyclic garbage, and collections are half of the build time
     try:
-        model = pyo.ConcreteModel()
-        add_variables(model, index)
-        for add in (*FAMILIES, *OBJECTIVES):
-            add(model, index)
+        model = assemble(index, (contents.programs() if parts is None else parts).values())
     finally:
         if paused:
             gc.enable()
     return Program(model, index)
+
+
+def assemble(index: Index, parts: Iterable[Part]) -> pyo.ConcreteModel:
+    """The model of some families over index sets: every decision first, then the rows, then both objectives."""
+    model, parts = pyo.ConcreteModel(), list(parts)
+    model.counting = []
+    """Integers that only add up others; they are whole where those are."""
+    model.linking = []
+    """Continuous variables that tie quarters together; given these and the integers, quarters are independent."""
+    for part in parts:
+        if part.variables is not None:
+            part.variables(model, index)
+    for part in parts:
+        for add in part.rows:
+            add(model, index)
+    least_cost(model, index, parts)
+    least_shortfall(model, index)
+    return model
+
+
+def least_cost(m: Any, index: Index, parts: Iterable[Part]) -> None:
+    """Least net present cost: the sum of what every family costs.
+
+    M USD, each payment discounted from the start of its quarter, residual values from the end of the horizon. What
+    exists and is on order enters as a constant: the variable ``always``, fixed at 1, so that any reader of the MPS file
+    counts it.
+    """
+    terms = Terms()
+    for part in parts:
+        if part.cost is not None:
+            part.cost(m, index, terms)
+    m.always = pyo.Var(bounds=(1.0, 1.0))
+    terms.add(terms.constant, m.always)
+    m.cost = pyo.Objective(expr=terms.expression, sense=pyo.minimize)
+
+
+def least_shortfall(m: Any, index: Index) -> None:
+    """Least weighted shortfall over planned quarters: Σ_t quarter_short[t], in basis points of their demand."""
+    m.shortfall = pyo.Objective(expr=pyo.quicksum(m.quarter_short[t] for t in index.planned), sense=pyo.minimize)

@@ -10,6 +10,9 @@ import numpy as np
 import pandas as pd
 
 from procure.demand.tasks import task_s
+from procure.families.fleet.program import retirable
+from procure.families.lpx.program import sets_of_copies
+from procure.families.retention.program import parked_seconds
 from procure.instance import Instance
 from procure.plan.first_token import first_tokens
 from procure.plan.limits import limits_table
@@ -18,7 +21,6 @@ from procure.plan.plan import frame
 from procure.plan.unit_costs import unit_costs_table
 from procure.program import Program
 from procure.program.index import Index
-from procure.program.retention import parked_seconds
 from procure.quarter import Quarter
 from procure.solver.compile import Compiled
 
@@ -57,7 +59,7 @@ def tables_of(program: Program, instance: Instance, value: Values) -> dict[str, 
             "lpx_copies",
             [
                 (names[t], site, card, lpx, count, count * int(index.copies[card, lpx].racks_per_copy))
-                for site, card, lpx, t in index.instances
+                for site, card, lpx, t in index.of(sets_of_copies)
                 if (count := value.whole(m.copies[site, card, lpx, t]))
             ],
         ),
@@ -111,7 +113,7 @@ def _fleet(m: Any, index: Index, value: Values, names: list[str]) -> pd.DataFram
     start = Quarter(names[0]).index
     batches: list[tuple[str, str, str, int, int, dict[int, int]]] = []
     for g in index.fixed.values():
-        sold = {t: n for name, t in index.retirable if name == g.group and (n := value.whole(m.retire[name, t]))}
+        sold = {t: n for name, t in index.of(retirable) if name == g.group and (n := value.whole(m.retire[name, t]))}
         batches.append((g.site, g.sku, g.group.split("-")[0], int(g.vintage_t), int(g.count), sold))
     for site, sku, t in index.orders:
         count = value.whole(m.buy[site, sku, t])

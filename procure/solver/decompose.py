@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from procure.program.demand import BASIS_POINTS
+from procure.families.scales import BASIS_POINTS
 from procure.solver.blocks import NEGLIGIBLE, Block, Cut, Outcome, find_blocks
 from procure.solver.compile import Compiled, limited, tolerates
 from procure.solver.highs import (

@@ -17,11 +17,11 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from procure.families.orders.program import order_bound
 from procure.instance import RESOURCES, Instance
 from procure.instance.first_token import at_best
 from procure.plan.plan import SERVED
 from procure.program import Program
-from procure.program.structure import order_bound
 from procure.solver.compile import Compiled
 from procure.solver.highs import INFINITY, Answer, Options, load, new_solver, run, set_option
 

@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 
 from procure.case import Case
+from procure.families.scales import BASIS_POINTS, USD_PER_UNIT
 from procure.instance import Instance, build
 from procure.plan.claims import rightful_status
 from procure.plan.plan import Plan, Status, is_short
@@ -23,8 +24,6 @@ from procure.plan.unit_costs import cost_warnings, unit_costs_summary
 from procure.plan.verify import checks_of
 from procure.program import Program
 from procure.program import build as build_program
-from procure.program.demand import BASIS_POINTS
-from procure.program.index import USD_PER_UNIT
 from procure.solver.answer import Values, tables_of
 from procure.solver.compile import Compiled, compile_program, limited
 from procure.solver.decompose import Decomposition, Solution

@@ -8,9 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
+from procure.families.scales import RESOURCE_PER_UNIT, USD_PER_UNIT
 from procure.instance import RESOURCES, Instance
-from procure.program.index import USD_PER_UNIT
-from procure.program.site import SCALE
 from procure.solver.compile import Compiled
 from procure.solver.highs import Options, load, new_solver, run
 
@@ -88,7 +87,7 @@ def in_words(family: str, key: Sequence[Any], over: float, quarters: list[str]) 
         elif name == "site":
             where = f" at {value}"
         elif name == "resource":
-            (limit, unit), scale = RESOURCES[value], SCALE[value]
+            (limit, unit), scale = RESOURCES[value], RESOURCE_PER_UNIT[value]
         elif name == "places":
             limit = limit.format(limit=PLACES[value])
         elif name != "-":

@@ -12,7 +12,7 @@ from tiny_case import fleet, hardware, rich, tiny, token_worth
 import procure
 from procure.errors import InputError
 from procure.instance import build
-from procure.plan.money import residual_usd
+from procure.rules.worth import residual_usd
 
 GB = "gb300-nvl72"
 HALF_RATE = 1.09**0.5  # 9% a year, two quarters

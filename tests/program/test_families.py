@@ -6,6 +6,7 @@ that edits the default tables and may return settings of the instance.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pandas as pd
@@ -13,15 +14,15 @@ import pyomo.environ as pyo
 import pytest
 from hand_instance import SITE, W, edit, hand_tables, instance, lpx_points, rows, standing, store
 
+from procure.families.contents import programs
 from procure.program.index import Index
-from procure.program.program import FAMILIES, OBJECTIVES, Program
-from procure.program.variables import add_variables
+from procure.program.program import Program, assemble
 from procure.solver.compile import compile_program
 from procure.solver.highs import Options
 from procure.solver.whole import solve_whole
 
 Tables = dict[str, pd.DataFrame]
-NAMES = [family.__name__ for family in FAMILIES]
+NAMES = [add.__name__ for part in programs().values() for add in part.rows]
 
 
 def program_of(edits: Any, without: str = "") -> Program:
@@ -29,11 +30,10 @@ def program_of(edits: Any, without: str = "") -> Program:
     settings = edits(tables) or {}
     tweak = settings.pop("tweak", None)
     index = Index(instance(tables, **settings))
-    model = pyo.ConcreteModel()
-    add_variables(model, index)
-    for add in (*FAMILIES, *OBJECTIVES):
-        if add.__name__ != without:
-            add(model, index)
+    parts = programs().values()
+    model = assemble(
+        index, [replace(part, rows=tuple(add for add in part.rows if add.__name__ != without)) for part in parts]
+    )
     if without == "shortfall_of_quarter":
         model.shortfall_of_quarter = pyo.Constraint(pyo.Any)
     if tweak is not None:

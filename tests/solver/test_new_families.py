@@ -10,9 +10,10 @@ import pytest
 from tiny_case import tiny, token_worth
 
 import procure
+from procure.families import contents
 from procure.instance import build
 from procure.program import build as build_program
-from procure.program import program as program_module
+from procure.program.part import Part
 from procure.solver import Infeasible
 from procure.solver.blocks import Block
 from procure.solver.compile import compile_program
@@ -57,7 +58,8 @@ def crowded(m: Any, index: Any) -> None:
 @pytest.fixture
 def adding(monkeypatch):
     def add(*families: Any) -> None:
-        monkeypatch.setattr(program_module, "FAMILIES", (*program_module.FAMILIES, *families))
+        known = contents.programs()
+        monkeypatch.setattr(contents, "programs", lambda: {**known, "new": Part(families)})
 
     return add
 

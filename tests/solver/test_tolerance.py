@@ -12,10 +12,10 @@ from tiny_case import SITE_COLUMNS, budget, hardware, quarter_names, tiny
 
 import procure
 from procure.case import Case
+from procure.families.scales import BASIS_POINTS
 from procure.instance import build
 from procure.plan.plan import SERVED
 from procure.program import build as build_program
-from procure.program.demand import BASIS_POINTS
 from procure.solver import master as master_module
 from procure.solver.compile import compile_program
 from procure.solver.decompose import Decomposition

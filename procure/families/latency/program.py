@@ -1,4 +1,4 @@
-"""Family 9: enough requests see their first token in time."""
+"""Family 9 in the program: enough requests see their first token in time."""
 
 from __future__ import annotations
 
@@ -6,8 +6,26 @@ from typing import Any
 
 import pyomo.environ as pyo
 
-from procure.program.index import ALL, Index, group
+from procure.program.index import ALL, Index, Option, group
 from procure.program.linear import Terms
+from procure.program.part import Part
+
+
+def late_share(index: Index, option: Option) -> float:
+    """Late share of the requests of a bucket that are within reach: those out of it are its longest."""
+    away = index.out_of_reach[option.t, option.workload, option.bucket]
+    return (option.late_share - away) / (1.0 - away) if away < ALL else 0.0
+
+
+def late_options(index: Index) -> dict[tuple[int, str], list[tuple[Option, str]]]:
+    """Ways to prefill that make some requests late, with their sites, by (t, workload)."""
+    return group((x for x in index.prefill if late_share(index, x[0]) > 0), lambda x: (x[0].t, x[0].workload))
+
+
+def add_variables(m: Any, index: Index) -> None:
+    """late[t, workload]: share of the workload's rate that is served too late for the promise; a part of short."""
+    away = {key for key, share in index.beyond.items() if share > 0}
+    m.late = pyo.Var(sorted(set(index.of(late_options)) | away), bounds=(0, 1))
 
 
 def late_prefill_share(m: Any, index: Index) -> None:
@@ -27,18 +45,22 @@ def late_prefill_share(m: Any, index: Index) -> None:
     late by (late_share − out_of_reach)/(1 − out_of_reach). ``(1 − short + late)/(1 − beyond)``, which Σ serve gives,
     is the share of the workload that is not dropped for lack of capacity.
     """
+    late = index.of(late_options)
     serving = group(index.serve, lambda x: (x[0].t, x[0].workload))
 
     def rule(m: Any, t: int, workload: str) -> Any:
         row = Terms()
         total = index.load_rate[t, workload]
-        for o, s in index.late[t, workload]:
-            row.add(index.late_share(o) * o.rate / total, m.prefill[o.option, s])
+        for o, s in late[t, workload]:
+            row.add(late_share(index, o) * o.rate / total, m.prefill[o.option, s])
         allowed = (1.0 - index.workload[workload].ttft_share) / (1.0 - index.beyond[t, workload])
         for p, s in serving.get((t, workload), []):
             row.add(-allowed * p.rate / total, m.serve[p.point, s])
         row.add(-1.0, m.late[t, workload])
         return row.at_most(0.0)
 
-    within_reach = [key for key in sorted(index.late) if index.beyond[key] < ALL]
+    within_reach = [key for key in sorted(late) if index.beyond[key] < ALL]
     m.late_prefill_share = pyo.Constraint(within_reach, rule=rule)
+
+
+PROGRAM = Part((late_prefill_share,), add_variables)

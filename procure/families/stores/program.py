@@ -1,4 +1,4 @@
-"""Family 8: what stores can read, write and endure, and what readers can take."""
+"""Family 8 in the program: what stores can read, write and endure, and what readers can take."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ from typing import Any
 
 import pyomo.environ as pyo
 
-from procure.program.index import BYTES_PER_UNIT, Index, group
+from procure.families.scales import BYTES_PER_UNIT
+from procure.program.index import Index, group
 from procure.program.linear import Terms
+from procure.program.part import Part
 from procure.program.present import add_present
-
-SECONDS_PER_DAY = 86_400.0
+from procure.quarter import SECONDS_PER_DAY
 
 
 def _units(m: Any, index: Index, row: Terms, key: tuple[int, str, str], attribute: str, scale: float = 1.0) -> bool:
@@ -118,3 +119,6 @@ def store_wear(m: Any, index: Index) -> None:
         return row.at_most(0.0) if limited else pyo.Constraint.Skip
 
     m.store_wear = pyo.Constraint(sorted(index.reads), rule=rule)
+
+
+PROGRAM = Part((store_reads, reader_limit, store_writes, store_wear))

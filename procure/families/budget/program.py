@@ -1,4 +1,4 @@
-"""Family 13: capital spending stays within the budget of its quarter and fiscal year."""
+"""Family 13 in the program: capital spending stays within the budget of its quarter and fiscal year."""
 
 from __future__ import annotations
 
@@ -6,22 +6,17 @@ from typing import Any
 
 import pyomo.environ as pyo
 
-from procure.program.index import USD_PER_UNIT, Index, lookup
+from procure.families.scales import USD_PER_UNIT
+from procure.program.index import Index, lookup
 from procure.program.linear import Terms
+from procure.program.paid import order_payments
+from procure.program.part import Part
 
 
-def order_payments(index: Index, sku: str, order_t: int) -> dict[int, float]:
-    """USD of capital per unit ordered in a quarter, by quarter of payment.
-
-    The price is that of the delivery quarter, fixed at the order. The order milestone is paid with the order, the rest
-    and installation on delivery.
-    """
-    row = index.sku[sku]
-    delivery = order_t + int(row.lead_quarters)
-    price = index.price[sku, delivery] + row.attach_usd
-    payments = {order_t: row.milestone_order * price}
-    payments[delivery] = payments.get(delivery, 0.0) + (1.0 - row.milestone_order) * price + row.install_usd
-    return payments
+def add_variables(m: Any, index: Index) -> None:
+    """carry[t]: budget carried into t + 1, M USD, continuous."""
+    m.carry = pyo.Var(index.t, domain=pyo.NonNegativeReals)
+    m.linking.append(m.carry)
 
 
 def budget_limit(m: Any, index: Index) -> None:
@@ -69,3 +64,6 @@ def carry_rule(m: Any, index: Index) -> None:
         closes = t + 1 == index.horizon or (mode == "within_year" and year[t + 1] != year[t])
         if mode == "none" or closes:
             m.carry[t].setub(0.0)
+
+
+PROGRAM = Part((budget_limit, carry_rule), add_variables)

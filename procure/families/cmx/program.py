@@ -1,4 +1,4 @@
-"""Family 7b: CMX is a store of its pod: what it keeps is worked on by racks of pods that have CMX."""
+"""Family 7b in the program: CMX is a store of its pod: what it keeps is worked on by racks of pods that have CMX."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import pyomo.environ as pyo
 
 from procure.program.index import Index, group
 from procure.program.linear import Terms
+from procure.program.part import Part
 
 Least = dict[tuple[int, str, str], float]
 
@@ -111,3 +112,6 @@ def cmx_sessions_in_pods(m: Any, index: Index) -> None:
 
     m.cmx_sessions_on_readers = pyo.Constraint(keys, rule=on_readers)
     m.cmx_sessions_in_pods = pyo.Constraint([k for k in keys if _stays_in_pods(index, k[0])], rule=near)
+
+
+PROGRAM = Part((cmx_reads_in_pods, cmx_sessions_in_pods))

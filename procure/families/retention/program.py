@@ -1,4 +1,4 @@
-"""Family 7: caches kept between the requests of a session, and the hits they give. No moves between stores."""
+"""Family 7 in the program: caches kept between requests, and the hits they give. No moves between stores."""
 
 from __future__ import annotations
 
@@ -6,10 +6,17 @@ from typing import Any
 
 import pyomo.environ as pyo
 
-from procure.program.compute import add_work
-from procure.program.index import BYTES_PER_UNIT, Index, group
+from procure.families.scales import BYTES_PER_UNIT
+from procure.program.index import Index, group, lookup
 from procure.program.linear import Terms
-from procure.program.present import add_present
+from procure.program.part import Part
+from procure.program.present import add_present, add_work
+from procure.rules.caches import held_seconds
+
+
+def add_variables(m: Any, index: Index) -> None:
+    """kept[t, site, workload, interval, store]: share of the workload's rate whose cache stays through the interval."""
+    m.kept = pyo.Var(index.kept, bounds=(0, 1))
 
 
 def kept_at_most_served(m: Any, index: Index) -> None:
@@ -69,12 +76,9 @@ def hits_from_kept(m: Any, index: Index) -> None:
 
 
 def parked_seconds(index: Index, t: int, workload: str, interval: int, store: str) -> float:
-    """Seconds that a cohort occupies a store in an age interval: ∫ (1 − α_g·ρ·R(a)) da over the interval.
-
-    ρ is the share of its bytes that a return takes back. A copy whose reader went elsewhere stays until it ages out.
-    """
+    """K_i of :func:`parked_within_store`: seconds that a cohort occupies a store in an age interval."""
     age = index.ages[t, workload][interval]
-    return age.seconds * (1.0 - index.return_share[store] * age.mean_released)
+    return held_seconds(age.seconds, age.mean_released, index.return_share[store])
 
 
 def parked_within_store(m: Any, index: Index) -> None:
@@ -85,6 +89,7 @@ def parked_within_store(m: Any, index: Index) -> None:
 
     TB. β is the mean bytes of a parked sequence, K_i the seconds of :func:`parked_seconds`.
     """
+    idle_hbm = lookup(index.instance["idle_hbm"], ["sku"], "bytes")
 
     def rule(m: Any, t: int, site: str, store: str) -> Any:
         row = Terms()
@@ -101,7 +106,7 @@ def parked_within_store(m: Any, index: Index) -> None:
             if index.tier[store] != "hbm":
                 add_present(m, index, row, -unit.bytes / BYTES_PER_UNIT, pool)
                 continue
-            idle = index.idle_hbm[unit.sku] / BYTES_PER_UNIT
+            idle = idle_hbm[unit.sku] / BYTES_PER_UNIT
             for p, s in index.serve_by_pool.get(pool, []):
                 row.add(-p.free_hbm_bytes / BYTES_PER_UNIT * p.rate * p.rack_s, m.serve[p.point, s])
             add_work(m, index, row, pool, idle)
@@ -109,3 +114,6 @@ def parked_within_store(m: Any, index: Index) -> None:
         return row.at_most(0.0)
 
     m.parked_within_store = pyo.Constraint(sorted(index.kept_by_store), rule=rule)
+
+
+PROGRAM = Part((kept_at_most_served, kept_only_falls, hits_from_kept, parked_within_store), add_variables)

@@ -1,4 +1,4 @@
-"""Family 6: LPX decodes in whole copies of a card's FFN weights, in the pods of the racks it works with."""
+"""Family 6 in the program: LPX decodes in whole copies of a card's FFN weights, in the pods of its racks."""
 
 from __future__ import annotations
 
@@ -8,7 +8,18 @@ import pyomo.environ as pyo
 
 from procure.program.index import Index, group
 from procure.program.linear import Terms
+from procure.program.part import Part
 from procure.program.present import add_present
+
+
+def sets_of_copies(index: Index) -> list[tuple[str, str, str, int]]:
+    """(site, card, lpx, t) where copies of a card may be set up on an LPX SKU."""
+    return sorted({(site, p.card, p.lpx_sku, p.t) for p, site in index.serve if p.lpx_sku})
+
+
+def add_variables(m: Any, index: Index) -> None:
+    """copies[site, card, lpx, t] of a card on an LPX SKU, integer."""
+    m.copies = pyo.Var(index.of(sets_of_copies), domain=pyo.NonNegativeIntegers)
 
 
 def lpx_time_within_copies(m: Any, index: Index) -> None:
@@ -28,7 +39,7 @@ def lpx_time_within_copies(m: Any, index: Index) -> None:
         row.add(-cap * index.copies[card, lpx].racks_per_copy, m.copies[site, card, lpx, t])
         return row.at_most(0.0)
 
-    m.lpx_time_within_copies = pyo.Constraint(index.instances, rule=rule)
+    m.lpx_time_within_copies = pyo.Constraint(index.of(sets_of_copies), rule=rule)
 
 
 def lpx_linking(m: Any, index: Index) -> None:
@@ -61,7 +72,7 @@ def lpx_copies_within_racks(m: Any, index: Index) -> None:
 
     Σ_c racks_per_copy[c,l]·copies[s,c,l,t] ≤ present_share · (own[s,l,t] − reserved[s,l,t])
     """
-    copies = group(index.instances, lambda x: (x[0], x[2], x[3]))
+    copies = group(index.of(sets_of_copies), lambda x: (x[0], x[2], x[3]))
 
     def rule(m: Any, site: str, lpx: str, t: int) -> Any:
         row = Terms()
@@ -82,4 +93,7 @@ def lpx_copies_within_pods(m: Any, index: Index) -> None:
         row.add(-index.copies[card, lpx].copies_per_pod, m.pods[site, t])
         return row.at_most(0.0)
 
-    m.lpx_copies_within_pods = pyo.Constraint(index.instances, rule=rule)
+    m.lpx_copies_within_pods = pyo.Constraint(index.of(sets_of_copies), rule=rule)
+
+
+PROGRAM = Part((lpx_time_within_copies, lpx_linking, lpx_copies_within_racks, lpx_copies_within_pods), add_variables)

@@ -1,4 +1,4 @@
-"""Family 4: the work of a pool fits the racks that may be busy."""
+"""Family 4 in the program: the work of a pool fits the racks that may be busy."""
 
 from __future__ import annotations
 
@@ -8,14 +8,8 @@ import pyomo.environ as pyo
 
 from procure.program.index import Index
 from procure.program.linear import Terms
-
-
-def add_work(m: Any, index: Index, row: Terms, key: tuple[str, str, int], factor: float = 1.0) -> None:
-    """Add the busy racks of a pool (site, SKU, t) to a row, times a factor."""
-    for p, site in index.serve_by_pool.get(key, []):
-        row.add(factor * p.rate * p.rack_s, m.serve[p.point, site])
-    for o, site in index.prefill_by_pool.get(key, []):
-        row.add(factor * o.rate * o.rack_s, m.prefill[o.option, site])
+from procure.program.part import Part
+from procure.program.present import add_work
 
 
 def work_within_racks(m: Any, index: Index) -> None:
@@ -35,3 +29,6 @@ def work_within_racks(m: Any, index: Index) -> None:
         return row.at_most(-usable * index.reserved.get((t, site, sku), 0.0))
 
     m.work_within_racks = pyo.Constraint(keys, rule=rule)
+
+
+PROGRAM = Part((work_within_racks,))

@@ -1,4 +1,4 @@
-"""Family 11: power, positions, area, liquid cooling and ports of a site."""
+"""Family 11 in the program: power, positions, area, liquid cooling and ports of a site."""
 
 from __future__ import annotations
 
@@ -6,11 +6,19 @@ from typing import Any
 
 import pyomo.environ as pyo
 
+from procure.families.scales import RESOURCE_PER_UNIT, USD_PER_UNIT
 from procure.program.index import Index, group, lookup
 from procure.program.linear import Terms
+from procure.program.part import Part
 
-SCALE = {"power_kw": 1e3, "liquid_kw": 1e3, "area_m2": 1e2, "positions": 1.0, "ports": 1e3}
-"""Rows are in MW, hundreds of square metres, positions and thousands of ports."""
+
+def add_variables(m: Any, index: Index) -> None:
+    """expand[site, expansion, t]: expansions ordered, integer."""
+    m.expand = pyo.Var(
+        index.expansion_orders,
+        domain=pyo.NonNegativeIntegers,
+        bounds=lambda m, site, name, t: (0, int(index.expansion[site, name].max_count)),
+    )
 
 
 def site_limit(m: Any, index: Index) -> None:
@@ -27,7 +35,7 @@ def site_limit(m: Any, index: Index) -> None:
 
     def rule(m: Any, t: int, site: str, resource: str) -> Any:
         row = Terms()
-        scale = SCALE[resource]
+        scale = RESOURCE_PER_UNIT[resource]
         for unit in use.get((site, resource), []):
             if (site, unit.sku, t) in index.in_stock:
                 row.add(unit.per_unit / scale, m.own[site, unit.sku, t])
@@ -51,3 +59,12 @@ def expansions_at_most(m: Any, index: Index) -> None:
         return row.at_most(index.expansion[site, name].max_count)
 
     m.expansions_at_most = pyo.Constraint(sorted(orders), rule=rule)
+
+
+def add_cost(m: Any, index: Index, terms: Terms) -> None:
+    """Expansions, paid when they are ordered."""
+    for site, name, t in index.expansion_orders:
+        terms.add(index.expansion[site, name].capex_usd * index.discount[t] / USD_PER_UNIT, m.expand[site, name, t])
+
+
+PROGRAM = Part((site_limit, expansions_at_most), add_variables, add_cost)

@@ -1,0 +1,1 @@
+"""Capital spending stays within the budget of its quarter and fiscal year."""

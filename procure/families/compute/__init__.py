@@ -1,0 +1,1 @@
+"""The work of a pool fits the racks that may be busy."""

@@ -1,0 +1,1 @@
+"""What stands at a site existed, was on firm order, or was ordered and delivered, and was not sold."""

@@ -1,0 +1,1 @@
+"""LPX decodes in whole copies of a card's FFN weights, in the pods of the racks it works with."""

@@ -1,0 +1,113 @@
+"""Family 12c in the program: what suppliers sell, and what is paid for it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+import pyomo.environ as pyo
+
+from procure.errors import Fault, InputError
+from procure.families.scales import USD_PER_UNIT
+from procure.program.index import Index, group
+from procure.program.linear import Terms
+from procure.program.paid import order_payments
+from procure.program.part import Part
+from procure.rules.worth import residual_usd
+
+
+def add_variables(m: Any, index: Index) -> None:
+    """buy[site, sku, t] units ordered, integer; ordered[sku, t] 0 or 1, for SKUs with a minimum order."""
+    m.buy = pyo.Var(index.orders, domain=pyo.NonNegativeIntegers)
+    m.ordered = pyo.Var(
+        sorted({(sku, t) for _, sku, t in index.orders if index.sku[sku].min_order > 1}), domain=pyo.Binary
+    )
+
+
+def supply_cap(m: Any, index: Index) -> None:
+    """All sites together order at most what the supplier sells in a quarter: Σ_s buy[s,k,t] ≤ supply[k]. Units."""
+    orders = group(index.orders, lambda o: (o[1], o[2]))
+    keys = [(k, t) for k, t in sorted(orders) if index.sku[k].supply_per_quarter < float("inf")]
+
+    def rule(m: Any, sku: str, t: int) -> Any:
+        row = Terms()
+        row.extend(1.0, (m.buy[o] for o in orders[sku, t]))
+        return row.at_most(index.sku[sku].supply_per_quarter)
+
+    m.supply_cap = pyo.Constraint(keys, rule=rule)
+
+
+def minimum_order(m: Any, index: Index) -> None:
+    """All sites together order nothing or at least the supplier's minimum: min·ordered ≤ Σ_s buy ≤ most·ordered.
+
+    Per SKU and quarter, as a supplier sees one order. ``most`` is the supply cap, or without one what the stated limits
+    of all sites could hold. Units.
+    """
+    orders = group((o for o in index.orders if (o[1], o[2]) in m.ordered), lambda o: (o[1], o[2]))
+    most = {sku: order_bound(index, sku) for sku, _ in m.ordered}
+
+    def low(m: Any, sku: str, t: int) -> Any:
+        row = Terms()
+        row.add(index.sku[sku].min_order, m.ordered[sku, t])
+        row.extend(-1.0, (m.buy[o] for o in orders[sku, t]))
+        return row.at_most(0.0)
+
+    def high(m: Any, sku: str, t: int) -> Any:
+        row = Terms()
+        row.extend(1.0, (m.buy[o] for o in orders[sku, t]))
+        row.add(-most[sku], m.ordered[sku, t])
+        return row.at_most(0.0)
+
+    m.minimum_order = pyo.Constraint(list(m.ordered), rule=low)
+    m.order_placed = pyo.Constraint(list(m.ordered), rule=high)
+
+
+def order_bound(index: Index, sku: str, without: Collection[str] = ()) -> float:
+    """Units that one order of a SKU, over all sites, could be at most.
+
+    ``without``: limits that are thought away: ``supply``, ``pods`` or resources; the bound may then be infinite.
+
+    Raises:
+        InputError: neither the supply cap nor a limit of a site bounds it.
+    """
+    sites = sorted({site for site, name in index.ordered_at if name == sku})
+    bound = sum(_room(index, site, sku, without) for site in sites)
+    if "supply" not in without:
+        bound = min(bound, float(index.sku[sku].supply_per_quarter))
+    if bound == float("inf") and not without:
+        expected = "A limit that bounds an order: supply_per_quarter in hardware.csv, or a limit of every site."
+        raise InputError([Fault("hardware.csv", 0, "supply_per_quarter", sku, expected)])
+    return bound
+
+
+def _room(index: Index, site: str, sku: str, without: Collection[str]) -> float:
+    """Whole units of a SKU that a site's limits hold with all expansions, were nothing else there."""
+    bound = float("inf")
+    adds = group(index.instance["expansion_adds"].itertuples(), lambda row: (row.site, row.resource))
+    use = {
+        row.resource: row.per_unit
+        for row in index.instance["resource_use"].itertuples()
+        if row.site == site and row.sku == sku and row.resource not in without
+    }
+    limits = index.instance["site_limits"]
+    for resource, rows in limits[limits["site"] == site].groupby("resource"):
+        if use.get(str(resource), 0.0) > 0:
+            grown = sum(a.adds * index.expansion[site, a.expansion].max_count for a in adds.get((site, resource), []))
+            bound = min(bound, (rows["limit"].max() + grown) / use[str(resource)])
+    if index.sku[sku].pod_slots and "pods" not in without:
+        bound = min(bound, index.pods_at[site].pods_max * index.pods_at[site].nvl72_per_pod / index.sku[sku].pod_slots)
+    return bound if bound == float("inf") else float(int(bound * (1.0 + 1e-9)))
+
+
+def add_cost(m: Any, index: Index, terms: Terms) -> None:
+    """Payments for what is ordered and its support from delivery on, less what it is worth at the end."""
+    for site, sku, order_t in index.orders:
+        row = index.sku[sku]
+        delivery = order_t + int(row.lead_quarters)
+        usd = sum(paid * index.discount[t] for t, paid in order_payments(index, sku, order_t).items())
+        usd += index.support[sku, delivery] * sum(index.discount[t] for t in index.t if t >= delivery)
+        usd -= residual_usd(index.price[sku, delivery], index.horizon - delivery, row) * index.end_discount
+        terms.add(usd / USD_PER_UNIT, m.buy[site, sku, order_t])
+
+
+PROGRAM = Part((supply_cap, minimum_order), add_variables, add_cost)

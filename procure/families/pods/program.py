@@ -1,0 +1,57 @@
+"""Family 12b in the program: racks in the places of pods."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyomo.environ as pyo
+
+from procure.program.index import Index
+from procure.program.linear import Terms
+from procure.program.part import Part
+
+
+def add_variables(m: Any, index: Index) -> None:
+    """pods[site, t] opened, integer."""
+    m.pods = pyo.Var(
+        index.sites,
+        index.t,
+        domain=pyo.NonNegativeIntegers,
+        bounds=lambda m, site, t: (0, int(index.pods_at[site].pods_max)),
+    )
+
+
+def places_in_pods(m: Any, index: Index) -> None:
+    """Racks of a pod fit its places: Σ slots[k]·own[s,k,t] ≤ places·pods[s,t], for NVL72, LPX and CMX racks. Places."""
+    kinds = {
+        "nvl72_per_pod": lambda sku: sku.pod_slots,
+        "lpx_per_pod": lambda sku: float(sku.kind == "lpx"),
+        "cmx_racks_per_pod": lambda sku: float(sku.kind == "cmx_rack"),
+    }
+
+    def rule(m: Any, site: str, t: int, places: str) -> Any:
+        row = Terms()
+        for key in index.stock:
+            if key[0] == site and key[2] == t:
+                row.add(kinds[places](index.sku[key[1]]), m.own[key])
+        if not row.variables:
+            return pyo.Constraint.Skip
+        row.add(-getattr(index.pods_at[site], places), m.pods[site, t])
+        return row.at_most(0.0)
+
+    m.places_in_pods = pyo.Constraint(index.sites, index.t, list(kinds), rule=rule)
+
+
+def pods_stay(m: Any, index: Index) -> None:
+    """A pod once opened stays: pods[s,t−1] ≤ pods[s,t]."""
+
+    def rule(m: Any, site: str, t: int) -> Any:
+        row = Terms()
+        row.add(1.0, m.pods[site, t - 1])
+        row.add(-1.0, m.pods[site, t])
+        return row.at_most(0.0)
+
+    m.pods_stay = pyo.Constraint(index.sites, [t for t in index.t if t > 0], rule=rule)
+
+
+PROGRAM = Part((places_in_pods, pods_stay), add_variables)

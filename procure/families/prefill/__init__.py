@@ -1,0 +1,1 @@
+"""Every served request is prefilled at the site that decodes it."""

@@ -1,0 +1,39 @@
+"""Family 3 in the program: every served request is prefilled at the site that decodes it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyomo.environ as pyo
+
+from procure.program.index import Index, group
+from procure.program.linear import Terms
+from procure.program.part import Part
+
+
+def add_variables(m: Any, index: Index) -> None:
+    """prefill[option, site]: share of the rate of its bucket, continuous."""
+    m.prefill = pyo.Var([(o.option, site) for o, site in index.prefill], bounds=(0, 1))
+
+
+def prefill_where_decoded(m: Any, index: Index) -> None:
+    """Requests prefilled, in full or from a store, equal requests decoded.
+
+        Σ_o prefill[o,s] = Σ_p serve[p,s]        for every t, s, w, b
+
+    Shares of the bucket's rate. Which pool may read which store is the instance's ``prefill`` table.
+    """
+    points = group(index.serve, lambda x: (x[0].t, x[1], x[0].workload, x[0].bucket))
+    options = group(index.prefill, lambda x: (x[0].t, x[1], x[0].workload, x[0].bucket))
+
+    def rule(m: Any, t: int, site: str, workload: str, bucket: str) -> Any:
+        row = Terms()
+        key = (t, site, workload, bucket)
+        row.extend(1.0, (m.prefill[o.option, s] for o, s in options.get(key, [])))
+        row.extend(-1.0, (m.serve[p.point, s] for p, s in points[key]))
+        return row.equal(0.0)
+
+    m.prefill_where_decoded = pyo.Constraint(sorted(points), rule=rule)
+
+
+PROGRAM = Part((prefill_where_decoded,), add_variables)

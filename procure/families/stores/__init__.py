@@ -1,0 +1,1 @@
+"""What stores read, write and endure, and what the ports of readers take."""

@@ -1,0 +1,28 @@
+"""What a family brings to the program."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from procure.program.index import Index
+from procure.program.linear import Terms
+
+Add = Callable[[Any, Index], None]
+"""Adds components to a model over the index sets."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """A family's side of the program; ``PROGRAM`` in its ``program.py``.
+
+    Attributes:
+        rows: functions that each add one kind of row (and those that belong to it), named after it, in order.
+        variables: declares the decisions that are the family's.
+        cost: adds its present cost to the objective, M USD; what is no decision goes into the constant.
+    """
+
+    rows: tuple[Add, ...] = ()
+    variables: Add | None = None
+    cost: Callable[[Any, Index, Terms], None] | None = None

@@ -1,0 +1,40 @@
+"""What program and verification share, by hand: a fault here would be one of both."""
+
+import pytest
+
+from procure.rules.caches import held_seconds
+from procure.rules.payments import due, due_by_line
+from procure.rules.worth import residual_usd, sale_usd
+
+
+class Unit:
+    life_quarters, haircut, resale_spread = 20.0, 0.8, 0.25
+
+
+def test_a_share_of_price_and_attach_is_paid_with_the_order_and_installation_on_delivery():
+    """30% of 4.0 and 0.2 M USD; the other 70% and 0.1 M."""
+    assert due(4e6, 2e5, 1e5, 0.3) == pytest.approx((1.26e6, 2.94e6 + 1e5))
+
+
+def test_the_lines_of_a_payment_sum_to_it():
+    lines = due_by_line(4e6, 2e5, 1e5, 0.3)
+    assert lines["installation"] == pytest.approx((0.0, 1e5))
+    assert lines["attach"] == pytest.approx((6e4, 1.4e5))
+    assert [sum(part) for part in zip(*lines.values(), strict=True)] == pytest.approx(due(4e6, 2e5, 1e5, 0.3))
+
+
+@pytest.mark.parametrize(("age", "worth"), [(0, 80.0), (10, 40.0), (20, 0.0), (35, 0.0), (-2, 80.0)])
+def test_a_unit_is_worth_less_on_a_straight_line_and_a_sale_brings_three_quarters(age, worth):
+    assert residual_usd(100.0, age, Unit()) == pytest.approx(worth)
+    assert sale_usd(100.0, age, Unit()) == pytest.approx(0.75 * worth)
+
+
+def test_no_unit_is_worth_more_than_was_paid():
+    unit = Unit()
+    unit.haircut = 1.2
+    assert residual_usd(100.0, 0, unit) == 100.0
+
+
+@pytest.mark.parametrize(("released", "reached", "seconds"), [(0.0, 0.5, 60.0), (0.5, 1.0, 30.0), (0.5, 0.5, 45.0)])
+def test_a_cache_is_held_until_a_return_that_reaches_it_takes_it_back(released, reached, seconds):
+    assert held_seconds(60.0, released, reached) == pytest.approx(seconds)
