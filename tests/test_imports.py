@@ -85,7 +85,7 @@ def test_a_family_knows_no_other_family_and_its_program_and_check_nothing_of_eac
     """Together with the order of folders: what a family demands is told twice, by two that never met."""
     against = []
     for module in (name for name in MODULES if name.startswith("procure.families.") and name.count(".") == 3):
-        for imported in imports(parsed(module), with_types=True):
+        for imported in imports(parsed(module)):
             strange = imported.startswith("procure.families.") and imported.split(".")[2] in NAMES
             own = imported.rpartition(".")[0] == module.rpartition(".")[0]
             if strange and not (own and imported.endswith(".words")):
