@@ -14,9 +14,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from oracle_service import Rows, Service, State
+from oracle_quarter import Fleet, State, load_cost, short_price
+from oracle_rows import Rows
+from oracle_service import Service
 
-from procure import performance
 from procure.quarter import HOURS_PER_QUARTER, Quarter
 
 SLACK = 1e-9
@@ -317,7 +318,7 @@ class BruteForce:
         cards = sorted({r.card for r in self.case.tables["workloads"].itertuples()})
         parts = []
         for site, name in itertools.product(self.sites, self.service.lpx):
-            need = {c: performance.lpx_racks_per_copy(self.case.cards[c], self.sku(name)) for c in cards}
+            need = {c: self.service.racks_per_copy(c, name) for c in cards}
             racks = (own.get((site, name), 0) - self.held(t).get((site, name), 0)) * self.service.up
             pods = self.service.site[site].pods_max
             room = [
@@ -341,21 +342,21 @@ class BruteForce:
             best = (math.inf, math.inf)
             for copies in self.copies(t, own):
                 rows = Rows()
-                self.service.add_quarter(rows, t, own, self.held(t), copies)
+                Fleet(self.service, rows, t, own, self.held(t), copies).add()
                 weight = self.weights(t)
                 if t < self.planned:
                     short = rows.minimise(weight)
                     assert short is not None
                     for name in weight:
                         rows.most[name] = SERVED if short > 1e-6 else 0.0
-                    cost = rows.minimise(self.service.load_cost(rows, t))
+                    cost = rows.minimise(load_cost(self.service, rows, t))
                     if short > 1e-6 and cost is None:
                         best = min(best, (short, math.inf))
                         continue
                     short = 0.0
                 else:
                     short = 0.0
-                    cost = rows.minimise({**self.service.load_cost(rows, t), **self.service.short_price(t)})
+                    cost = rows.minimise({**load_cost(self.service, rows, t), **short_price(self.service, t)})
                 if cost is not None:
                     best = min(best, (max(short, 0.0) if short > 1e-6 else 0.0, cost * self.factor(t)))
             self._served[key] = best
@@ -370,12 +371,12 @@ class BruteForce:
         for pick in itertools.product(*(self.copies(t, own) for t, own in enumerate(states))):
             rows, cost, weights = Rows(), {}, {}
             for t, own in enumerate(states):
-                self.service.add_quarter(rows, t, own, self.held(t), pick[t])
-                cost |= {x: v * self.factor(t) for x, v in self.service.load_cost(rows, t).items()}
+                Fleet(self.service, rows, t, own, self.held(t), pick[t]).add()
+                cost |= {x: v * self.factor(t) for x, v in load_cost(self.service, rows, t).items()}
                 if t < self.planned:
                     weights |= self.weights(t)
                 else:
-                    cost |= {x: v * self.factor(t) for x, v in self.service.short_price(t).items()}
+                    cost |= {x: v * self.factor(t) for x, v in short_price(self.service, t).items()}
             rows.at_most(weights, most_short)
             answer = rows.minimise(cost)
             if answer is not None:

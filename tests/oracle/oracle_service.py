@@ -1,82 +1,21 @@
-"""The service of a tiny case as its own linear program, from sizing, performance and demand alone.
+"""What serving a tiny case takes, from sizing, performance and demand alone.
 
 Written from the design and the docs, with no word of ``procure.instance`` or ``procure.program``: requests/s instead of
-shares, bytes instead of TB, one dictionary of coefficients per row, solved by scipy.
+shares, bytes instead of TB.
 """
 
 from __future__ import annotations
 
 import math
 from collections import defaultdict
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.optimize import linprog
-from scipy.sparse import csr_matrix
 
 from procure import demand, performance
 from procure.demand.lengths import SHARES
-from procure.quarter import HOURS_PER_QUARTER, Quarter
-
-TB = 1e12
-SECONDS = HOURS_PER_QUARTER * 3_600
-State = dict[tuple[str, str], int]
-"""Units by (site, sku)."""
-
-
-@dataclass
-class Rows:
-    """A linear program with named columns, all at least zero."""
-
-    columns: dict[Any, int] = field(default_factory=dict)
-    upper: list[tuple[dict[Any, float], float]] = field(default_factory=list)
-    equal: list[tuple[dict[Any, float], float]] = field(default_factory=list)
-    most: dict[Any, float] = field(default_factory=dict)
-
-    def at_most(self, row: dict[Any, float], limit: float) -> None:
-        if not row:
-            assert limit >= 0
-            return
-        self.upper.append((row, limit))
-        for name in row:
-            self.columns.setdefault(name, len(self.columns))
-
-    def equals(self, row: dict[Any, float], value: float) -> None:
-        self.equal.append((row, value))
-        for name in row:
-            self.columns.setdefault(name, len(self.columns))
-
-    def minimise(self, cost: dict[Any, float]) -> float | None:
-        """Least cost, None where nothing fits."""
-        for name in cost:
-            self.columns.setdefault(name, len(self.columns))
-        if not self.columns:
-            return 0.0
-        c = np.zeros(len(self.columns))
-        for name, value in cost.items():
-            c[self.columns[name]] += value
-        bounds = [(0.0, self.most.get(name)) for name in self.columns]
-        scale = float(np.median(np.abs(c[c != 0]))) if c.any() else 1.0  # unserved requests cost 1e6 times as much
-        rows = (*self._matrix(self.upper), *self._matrix(self.equal))
-        for method, tolerance in (("highs-ds", 1e-9), ("highs-ipm", 1e-9), ("highs-ds", 1e-7)):
-            options = {"primal_feasibility_tolerance": tolerance, "dual_feasibility_tolerance": tolerance}
-            answer = linprog(c / scale, *rows, bounds, method=method, options=options)
-            if answer.status in (0, 2):
-                return None if answer.status == 2 else float(answer.fun) * scale
-        raise AssertionError(answer.message)
-
-    def _matrix(self, rows: list[tuple[dict[Any, float], float]]) -> tuple[Any, Any]:
-        if not rows:
-            return None, None
-        data, where, limits = [], [], []
-        for number, (row, limit) in enumerate(rows):
-            size = max((abs(v) for v in row.values()), default=1.0) or 1.0
-            limits.append(limit / size)
-            for name, value in row.items():
-                data.append(value / size)
-                where.append((number, self.columns[name]))
-        return csr_matrix((data, tuple(zip(*where, strict=True))), shape=(len(rows), len(self.columns))), limits
+from procure.quarter import Quarter
 
 
 @dataclass(frozen=True)
@@ -161,6 +100,14 @@ class Service:
     def mean(self, w: str, b: Any) -> float:
         """Mean over that rate."""
         return 1.0 if self.scenario[w].deferrable else b.mean_to_peak
+
+    def loaded(self, t: int, w: str) -> dict[int, Any]:
+        """Buckets with requests, by number."""
+        return {b.bucket: b for b in self.buckets[self.names[t], w] if self.rate(w, b) > 0}
+
+    def racks_per_copy(self, card: str, lpx: str) -> int:
+        """LPX racks that hold one copy of a card."""
+        return performance.lpx_racks_per_copy(self.case.cards[card], self.sku[lpx])
 
     def ways(self, t: int, w: str) -> list[Way]:
         """Points of every bucket: the parts of the answer at their own speeds, largest batches with largest."""
@@ -315,7 +262,7 @@ class Service:
         """Requests by bucket that no pool brings in time beyond what may be late, the longest first; requests/s."""
         if not np.isfinite(self.scenario[w].ttft_s):
             return {}
-        rows = {b.bucket: b for b in self.buckets[self.names[t], w] if self.rate(w, b) > 0}
+        rows = self.loaded(t, w)
         returns = any(age.return_share > 0 for age in self.reuse.get(w, []))
         least = {
             bucket: min(
@@ -374,139 +321,6 @@ class Service:
             part * unit.store_write_bytes_per_s * cap, part * unit.store_bytes * unit.endurance_dwpd
         )  # fmt: skip
 
-    def add_quarter(
-        self, rows: Rows, t: int, own: State, reserved: State, copies: dict[tuple[str, str, str], int]
-    ) -> None:
-        """All rows of one quarter; columns are tuples that begin with the quarter."""
-        works: dict[tuple[str, str], dict[Any, float]] = defaultdict(dict)
-        beside: dict[tuple[str, str], dict[Any, float]] = defaultdict(dict)
-        held: dict[tuple[str, str], dict[Any, float]] = defaultdict(dict)
-        reads: dict[tuple[str, str], dict[Any, float]] = defaultdict(dict)
-        readers: dict[tuple[str, str], dict[Any, float]] = defaultdict(dict)
-        writes: dict[tuple[str, str], dict[Any, float]] = defaultdict(lambda: defaultdict(float))
-        wears: dict[tuple[str, str], dict[Any, float]] = defaultdict(lambda: defaultdict(float))
-        lpx: dict[tuple[str, str, str], dict[Any, float]] = defaultdict(dict)
-        for w, row in self.workloads.items():
-            buckets = {b.bucket: b for b in self.buckets[self.names[t], w] if self.rate(w, b) > 0}
-            if not buckets:
-                continue
-            total = sum(self.rate(w, b) for b in buckets.values())
-            served: dict[Any, dict[Any, float]] = defaultdict(dict)
-            late: dict[Any, float] = {}
-            short, tardy = (t, "short", w), (t, "tardy", w)
-            rows.most[short] = 1.0
-            lost = self.out_of_reach(t, w)
-            beyond = sum(lost.values()) / total
-            for site in self.site:
-                hits: dict[tuple[int, str], dict[Any, float]] = defaultdict(dict)
-                filled: dict[int, dict[Any, float]] = defaultdict(dict)
-                here: dict[Any, float] = {}
-                for way in self.ways(t, w):
-                    if way.bucket not in buckets or not own.get((site, way.pool)):
-                        continue
-                    if way.lpx and not copies.get((site, row.card, way.lpx)):
-                        continue
-                    x = (t, "serve", site, w, way)
-                    served[way.bucket][x] = here[x] = 1.0
-                    filled[way.bucket][x] = -1.0
-                    works[site, way.pool][x] = way.rack_s
-                    beside[site, way.pool][x] = way.free_bytes * way.rack_s
-                    if way.lpx:
-                        lpx[site, row.card, way.lpx][x] = way.lpx_s
-                used_stores = set()
-                for fill in self.fills(t, w):
-                    if fill.bucket not in buckets or not own.get((site, fill.pool)):
-                        continue
-                    x = (t, "fill", site, w, fill)
-                    filled[fill.bucket][x] = 1.0
-                    works[site, fill.pool][x] = fill.rack_s
-                    here_lost = lost.get(fill.bucket, 0.0) / self.rate(w, buckets[fill.bucket])
-                    if fill.late > here_lost:
-                        late[x] = (fill.late - here_lost) / (1 - here_lost)
-                    if fill.store != "recompute":
-                        used_stores.add(fill.store)
-                        hits[fill.bucket, fill.store][x] = 1.0
-                        reads[site, fill.store][x] = fill.read_bytes
-                        writes[site, fill.store][x] -= fill.valid_bytes
-                        wears[site, fill.store][x] -= fill.valid_bytes * self.mean(w, buckets[fill.bucket])
-                        if fill.store.startswith("cmx:"):
-                            readers[site, fill.pool][x] = fill.read_bytes
-                for bucket in buckets:
-                    if filled[bucket]:
-                        rows.equals(filled[bucket], 0.0)
-                self._keep(rows, t, site, w, used_stores, hits, here, buckets, total, held, writes, wears)
-            for (
-                bucket,
-                b,
-            ) in buckets.items():  # what is not out of reach is served to one share, late ones beyond it too
-                within = (self.rate(w, b) - lost.get(bucket, 0.0)) / (1 - beyond) if beyond < 1 - 1e-6 else 0.0
-                rows.equals({**served[bucket], short: within, tardy: -within}, within)
-            rows.at_most({tardy: 1.0, short: -1.0}, -beyond)
-            if late and beyond < 1 - 1e-6:
-                share = self.scenario[w].ttft_share if np.isfinite(self.scenario[w].ttft_s) else 0.0
-                everything = {x: -(1 - share) / (1 - beyond) for by in served.values() for x in by}
-                rows.at_most({**late, **everything, tardy: -total}, 0.0)
-            else:
-                rows.most[tardy] = 0.0
-        for (site, pool), work in works.items():
-            free = own[site, pool] - reserved.get((site, pool), 0)
-            rows.at_most(work, self.up * self.s.utilisation_cap * free)
-            idle = self.idle_bytes(pool)
-            space = held.pop((site, f"hbm:{pool}"), None)
-            if space:
-                row = dict(space)
-                for x, value in beside[site, pool].items():
-                    row[x] = row.get(x, 0.0) - value
-                for x, value in work.items():
-                    row[x] = row.get(x, 0.0) + idle * value
-                rows.at_most(row, idle * self.up * free)
-        for (site, store), space in held.items():
-            sku, size, read, write, day = self.brings(store)
-            there = self.there(rows, t, site, sku, own, reserved)
-            for used, each in (
-                (space, size), (reads[site, store], read), (dict(writes[site, store]), write),
-                (dict(wears[site, store]), day / 86_400),
-            ):  # fmt: skip
-                if np.isfinite(each):
-                    rows.at_most({**used, there: -each}, 0.0)
-        self._near(rows, t, own, reserved, held, readers)
-        for (site, pool), read in readers.items():
-            most = self.sku[pool].cmx_read_bytes_per_s * self.s.store_utilisation_cap
-            rows.at_most(read, self.up * (own[site, pool] - reserved.get((site, pool), 0)) * most)
-        for (site, card, name), time in lpx.items():
-            racks = performance.lpx_racks_per_copy(self.case.cards[card], self.sku[name])
-            rows.at_most(time, racks * self.s.utilisation_cap * copies[site, card, name])
-
-    def _near(self, rows, t, own, reserved, held, readers) -> None:
-        """Requests with caches in CMX are worked on by racks that read it, which stand in pods with a CMX rack."""
-        names = [p for p in self.pools if self.sku[p].cmx_read_bytes_per_s > 0]
-        for site, place in self.site.items():
-            work: dict[Any, float] = defaultdict(float)
-            ports: dict[Any, float] = defaultdict(float)
-            for (where, store), columns in held.items():
-                if where != site or not store.startswith("cmx:"):
-                    continue
-                for x in columns:
-                    if x[5] == 0:
-                        work[x] = sum(self.least(t, x[3], b)[2] for b in self.buckets[self.names[t], x[3]])
-            for (where, pool), columns in readers.items():
-                if where == site:
-                    for x, read in columns.items():
-                        fill = x[4]
-                        bucket = next(b for b in self.buckets[self.names[t], x[3]] if b.bucket == fill.bucket)
-                        work[x] += fill.rack_s - self.least(t, x[3], bucket)[1]
-                        ports[x] = read * self.sku[pool].pod_slots / (
-                            self.up * self.sku[pool].cmx_read_bytes_per_s * self.s.store_utilisation_cap)  # fmt: skip
-            if not work:
-                continue
-            ours = {sku: n - reserved.get((site, sku), 0) for (s, sku), n in own.items() if s == site}
-            busy = self.up * self.s.utilisation_cap
-            rows.at_most(dict(work), busy * sum(ours.get(name, 0) for name in names))
-            if not place.cmx_crosses_pods:
-                frames = sum(n for sku, n in ours.items() if self.sku[sku].kind == "cmx_rack")
-                rows.at_most(dict(ports), self.s.nvl72_per_pod * frames)
-                rows.at_most(dict(work), busy * self.s.nvl72_per_pod * frames)
-
     def least(self, t: int, w: str, b: Any) -> tuple[float, float, float]:
         """Least rack-seconds on racks that read CMX: decode, full prefill, and both by a bucket's share of requests."""
         key = ("least", t, w, b.bucket)
@@ -521,47 +335,6 @@ class Service:
             total = sum(self.rate(w, x) for x in self.buckets[self.names[t], w])
             self._cache[key] = decode, full, self.rate(w, b) / total * (decode + full)
         return self._cache[key]
-
-    def there(self, rows: Rows, t: int, site: str, name: str, own: State, reserved: State) -> Any:
-        """A column with the units of a store that work for us: kits and enclosures need a host which is ours."""
-        free = {sku: n - reserved.get((site, sku), 0) for (place, sku), n in own.items() if place == site}
-        kind, column = self.sku[name].kind, (t, "there", site, name)
-        up = self.s.availability if kind == "cmx_enclosure" else self.up
-        rows.most[column] = up * free.get(name, 0)
-        if kind == "ssd_kit":
-            together = [sku for sku in free if self.sku[sku].kind == kind and self.sku[sku].host == self.sku[name].host]
-            rows.at_most({(t, "there", site, sku): 1.0 for sku in together},
-                         up * free.get(self.sku[name].host, 0) * self.bays(self.sku[name].host))  # fmt: skip
-        if kind == "cmx_enclosure":
-            together = [sku for sku in free if self.sku[sku].kind == kind]
-            frames = sum(n * self.sku[sku].enclosures_per_rack for sku, n in free.items())
-            rows.at_most({(t, "there", site, sku): 1.0 for sku in together}, up * frames)
-        return column
-
-    def _keep(self, rows, t, site, w, stores, hits, here, buckets, total, held, writes, wears) -> None:
-        """Caches parked by store and age, and the hits that they allow."""
-        ages, at = self.reuse.get(w, []), self.path.get((self.names[t], w))
-        size = self.parked_bytes(t, w)
-        parked: dict[Any, float] = dict.fromkeys(here, -1.0)
-        for store in sorted(stores):
-            reach = self.s.pod_return_share if store.startswith("cmx:") else self.s.rack_local_return_share
-            back: dict[Any, float] = {}
-            for number, age in enumerate(ages):
-                x = (t, "kept", site, w, store, number)
-                if number:
-                    rows.at_most({x: 1.0, (*x[:-1], number - 1): -1.0}, 0.0)
-                else:
-                    parked[x] = 1.0
-                    writes[site, store][x] += size
-                    wears[site, store][x] += size * max(self.mean(w, b) for b in buckets.values())
-                gone = reach * age.mean_return_before * at.return_scale * at.release_share
-                held[site, store][x] = size * (age.age_to_s - age.age_from_s) * (1 - gone)
-                back[x] = reach * age.return_share * at.return_scale
-            for bucket, b in buckets.items():
-                if hits[bucket, store]:
-                    part = self.rate(w, b) / total
-                    rows.at_most({**hits[bucket, store], **{x: -part * v for x, v in back.items()}}, 0.0)
-        rows.at_most(parked, 0.0)
 
     def idle_bytes(self, pool: str) -> float:
         """HBM of an idle unit beside the weights of the heaviest card."""
@@ -580,23 +353,6 @@ class Service:
         shares = {"serve": self.s.energy_share_of_nameplate_decode, "fill": self.s.energy_share_of_nameplate_prefill}
         return max(shares[work] * self.sku[pool].power_kw, self.sku[pool].power_idle_kw)
 
-    def load_cost(self, rows: Rows, t: int) -> dict[Any, float]:
-        """USD of quarter ``t`` for power above idle, of the columns that exist."""
-        cost = {}
-        for name in rows.columns:
-            if name[0] != t or name[1] not in ("serve", "fill"):
-                continue
-            _, _, site, w, step = name
-            place, hardware = self.site[site], self.sku[step.pool]
-            usd_per_kw = place.pue * HOURS_PER_QUARTER * place.electricity_usd_per_kwh
-            usd = step.rack_s * (self.busy_kw(step.pool, name[1]) - hardware.power_idle_kw) * usd_per_kw
-            if getattr(step, "lpx", ""):
-                partner = self.sku[step.lpx]
-                usd += step.lpx_s * (partner.power_typical_kw - partner.power_idle_kw) * usd_per_kw
-            bucket = next(b for b in self.buckets[self.names[t], w] if b.bucket == step.bucket)
-            cost[name] = usd * self.mean(w, bucket)
-        return cost
-
     def tokens_worth(self, quarter: str, w: str) -> float:
         """USD of a mean request: each token at its price, input by what an hour of keeping finds of it."""
         row, at = self.workloads[w], self.path[quarter, w]
@@ -609,15 +365,3 @@ class Service:
             output = b.thinking_tokens + b.visible_tokens
             usd += b.share * output * row.lookahead_short_usd_per_million_output_tokens
         return usd / 1e6
-
-    def short_price(self, t: int) -> dict[Any, float]:
-        """USD for all requests of a workload unserved in a look-ahead quarter."""
-        cost = {}
-        for w, row in self.workloads.items():
-            requests = sum(b.requests_per_s * b.mean_to_peak for b in self.buckets[self.names[t], w]) * SECONDS
-            price = row.lookahead_short_usd_per_request
-            if not np.isfinite(price):
-                price = self.tokens_worth(self.names[t], w)
-            if requests > 0:
-                cost[t, "short", w] = price * requests
-        return cost

@@ -1,0 +1,293 @@
+"""The rows of one quarter's service: what a fleet can serve, as a linear program of its own.
+
+Written from the design and the docs, with no word of ``procure.instance`` or ``procure.program``; columns are tuples
+that begin with the quarter.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from oracle_rows import Rows
+from oracle_service import Fill, Service, Way
+
+from procure.quarter import HOURS_PER_QUARTER
+
+SECONDS = HOURS_PER_QUARTER * 3_600
+State = dict[tuple[str, str], int]
+"""Units by (site, sku)."""
+Row = dict[Any, float]
+
+
+def by_place() -> Any:
+    """Rows by (site, pool or store), each begun when first written to."""
+    return defaultdict(lambda: defaultdict(float))
+
+
+@dataclass
+class Asked:
+    """A workload's quarter: its buckets with load, and the columns that serve and fill them so far."""
+
+    workload: str
+    buckets: dict[int, Any]
+    total: float
+    """Requests/s of all buckets."""
+    lost: dict[int, float]
+    """Requests/s out of reach by bucket."""
+    served: Any = field(default_factory=lambda: defaultdict(dict))
+    late: Row = field(default_factory=dict)
+
+    @property
+    def beyond(self) -> float:
+        """Share out of reach."""
+        return sum(self.lost.values()) / self.total
+
+
+@dataclass
+class Fleet:
+    """One quarter ``t`` of a fleet ``own``, of which ``reserved`` units serve others, with LPX ``copies``."""
+
+    service: Service
+    rows: Rows
+    t: int
+    own: State
+    reserved: State
+    copies: dict[tuple[str, str, str], int]
+    works: Any = field(default_factory=by_place)
+    beside: Any = field(default_factory=by_place)
+    held: Any = field(default_factory=by_place)
+    reads: Any = field(default_factory=by_place)
+    readers: Any = field(default_factory=by_place)
+    writes: Any = field(default_factory=by_place)
+    wears: Any = field(default_factory=by_place)
+    lpx: Any = field(default_factory=by_place)
+
+    def add(self) -> None:
+        """All rows of the quarter."""
+        for w in self.service.workloads:
+            self._workload(w)
+        for (site, pool), work in self.works.items():
+            self._pool(site, pool, work)
+        stores = {place: space for place, space in self.held.items() if not place[1].startswith("hbm:")}
+        for (site, store), space in stores.items():
+            self._store(site, store, space)
+        self._near(stores)
+        for (site, pool), read in self.readers.items():
+            most = self.service.sku[pool].cmx_read_bytes_per_s * self.service.s.store_utilisation_cap
+            self.rows.at_most(dict(read), self.service.up * self.free(site, pool) * most)
+        for (site, card, name), time in self.lpx.items():
+            racks = self.service.racks_per_copy(card, name)
+            most = racks * self.service.s.utilisation_cap * self.copies[site, card, name]
+            self.rows.at_most(dict(time), most)
+
+    def free(self, site: str, sku: str) -> int:
+        """Units that are not reserved."""
+        return self.own.get((site, sku), 0) - self.reserved.get((site, sku), 0)
+
+    # --- what a workload takes ------------------------------------------------------------------------------------
+
+    def _workload(self, w: str) -> None:
+        """Every bucket is served, late or short; what is decoded is prefilled; hits have kept caches behind them."""
+        service, t = self.service, self.t
+        buckets = service.loaded(t, w)
+        if not buckets:
+            return
+        asked = Asked(w, buckets, sum(service.rate(w, b) for b in buckets.values()), service.out_of_reach(t, w))
+        self.rows.most[t, "short", w] = 1.0
+        for site in service.site:
+            hits: dict[tuple[int, str], Row] = defaultdict(dict)
+            filled: dict[int, Row] = defaultdict(dict)
+            here: Row = {}
+            for way in service.ways(t, w):
+                if way.bucket in buckets and self.own.get((site, way.pool)):
+                    self._decode(site, asked, way, filled, here)
+            stores = set()
+            for fill in service.fills(t, w):
+                if fill.bucket in buckets and self.own.get((site, fill.pool)):
+                    self._prefill(site, asked, fill, filled, hits)
+                    stores |= {fill.store} - {"recompute"}
+            for bucket in buckets:
+                if filled[bucket]:
+                    self.rows.equals(filled[bucket], 0.0)
+            self._keep(site, asked, stores, hits, here)
+        self._promises(asked)
+
+    def _decode(self, site: str, asked: Asked, way: Way, filled: dict[int, Row], here: Row) -> None:
+        card = self.service.workloads[asked.workload].card
+        if way.lpx and not self.copies.get((site, card, way.lpx)):
+            return
+        x = (self.t, "serve", site, asked.workload, way)
+        asked.served[way.bucket][x] = here[x] = 1.0
+        filled[way.bucket][x] = -1.0
+        self.works[site, way.pool][x] = way.rack_s
+        self.beside[site, way.pool][x] = way.free_bytes * way.rack_s
+        if way.lpx:
+            self.lpx[site, card, way.lpx][x] = way.lpx_s
+
+    def _prefill(self, site: str, asked: Asked, fill: Fill, filled: dict[int, Row], hits: Any) -> None:
+        w, b = asked.workload, asked.buckets[fill.bucket]
+        x = (self.t, "fill", site, w, fill)
+        filled[fill.bucket][x] = 1.0
+        self.works[site, fill.pool][x] = fill.rack_s
+        lost = asked.lost.get(fill.bucket, 0.0) / self.service.rate(w, b)
+        if fill.late > lost:
+            asked.late[x] = (fill.late - lost) / (1 - lost)
+        if fill.store != "recompute":
+            hits[fill.bucket, fill.store][x] = 1.0
+            self.reads[site, fill.store][x] = fill.read_bytes
+            self.writes[site, fill.store][x] -= fill.valid_bytes
+            self.wears[site, fill.store][x] -= fill.valid_bytes * self.service.mean(w, b)
+            if fill.store.startswith("cmx:"):
+                self.readers[site, fill.pool][x] = fill.read_bytes
+
+    def _keep(self, site: str, asked: Asked, stores: set[str], hits: Any, here: Row) -> None:
+        """Caches parked by store and age, and the hits that they allow."""
+        service, t, w = self.service, self.t, asked.workload
+        ages, at = service.reuse.get(w, []), service.path.get((service.names[t], w))
+        size = service.parked_bytes(t, w)
+        parked: Row = dict.fromkeys(here, -1.0)
+        for store in sorted(stores):
+            reach = service.s.pod_return_share if store.startswith("cmx:") else service.s.rack_local_return_share
+            back: Row = {}
+            for number, age in enumerate(ages):
+                x = (t, "kept", site, w, store, number)
+                if number:
+                    self.rows.at_most({x: 1.0, (*x[:-1], number - 1): -1.0}, 0.0)
+                else:
+                    parked[x] = 1.0
+                    self.writes[site, store][x] += size
+                    self.wears[site, store][x] += size * max(service.mean(w, b) for b in asked.buckets.values())
+                gone = reach * age.mean_return_before * at.return_scale * at.release_share
+                self.held[site, store][x] = size * (age.age_to_s - age.age_from_s) * (1 - gone)
+                back[x] = reach * age.return_share * at.return_scale
+            for bucket, b in asked.buckets.items():
+                if hits[bucket, store]:
+                    part = service.rate(w, b) / asked.total
+                    self.rows.at_most({**hits[bucket, store], **{x: -part * v for x, v in back.items()}}, 0.0)
+        self.rows.at_most(parked, 0.0)
+
+    def _promises(self, asked: Asked) -> None:
+        """What is not out of reach is served to one share; late ones beyond what may be late count as short."""
+        service, w = self.service, asked.workload
+        short, tardy = (self.t, "short", w), (self.t, "tardy", w)
+        reached = asked.beyond < 1 - 1e-6
+        for bucket, b in asked.buckets.items():
+            within = (service.rate(w, b) - asked.lost.get(bucket, 0.0)) / (1 - asked.beyond) if reached else 0.0
+            self.rows.equals({**asked.served[bucket], short: within, tardy: -within}, within)
+        self.rows.at_most({tardy: 1.0, short: -1.0}, -asked.beyond)
+        if asked.late and reached:
+            share = service.scenario[w].ttft_share if np.isfinite(service.scenario[w].ttft_s) else 0.0
+            everything = {x: -(1 - share) / (1 - asked.beyond) for by in asked.served.values() for x in by}
+            self.rows.at_most({**asked.late, **everything, tardy: -asked.total}, 0.0)
+        else:
+            self.rows.most[tardy] = 0.0
+
+    # --- what the fleet has ---------------------------------------------------------------------------------------
+
+    def _pool(self, site: str, pool: str, work: Row) -> None:
+        """Rack-seconds of a pool, and HBM of its racks: weights, running batches and parked caches."""
+        service, free = self.service, self.free(site, pool)
+        self.rows.at_most(dict(work), service.up * service.s.utilisation_cap * free)
+        space = self.held.get((site, f"hbm:{pool}"))
+        if not space:
+            return
+        idle, row = service.idle_bytes(pool), dict(space)
+        for x, value in self.beside[site, pool].items():
+            row[x] = row.get(x, 0.0) - value
+        for x, value in work.items():
+            row[x] = row.get(x, 0.0) + idle * value
+        self.rows.at_most(row, idle * service.up * free)
+
+    def _store(self, site: str, store: str, space: Row) -> None:
+        """Space, reads, writes and wear of a store, each within what its units bring."""
+        sku, size, read, write, day = self.service.brings(store)
+        there, place = self._there(site, sku), (site, store)
+        for used, each in ((space, size), (self.reads[place], read), (self.writes[place], write),
+                           (self.wears[place], day / 86_400)):  # fmt: skip
+            if np.isfinite(each):
+                self.rows.at_most({**used, there: -each}, 0.0)
+
+    def _there(self, site: str, name: str) -> Any:
+        """A column with the units of a store that work for us: kits and enclosures need a host which is ours."""
+        sku, rows = self.service.sku, self.rows
+        free = {k: n - self.reserved.get((site, k), 0) for (place, k), n in self.own.items() if place == site}
+        kind, column = sku[name].kind, (self.t, "there", site, name)
+        up = self.service.s.availability if kind == "cmx_enclosure" else self.service.up
+        rows.most[column] = up * free.get(name, 0)
+        if kind == "ssd_kit":
+            host = sku[name].host
+            together = [k for k in free if sku[k].kind == kind and sku[k].host == host]
+            rows.at_most({(self.t, "there", site, k): 1.0 for k in together},
+                         up * free.get(host, 0) * self.service.bays(host))  # fmt: skip
+        if kind == "cmx_enclosure":
+            together = [k for k in free if sku[k].kind == kind]
+            frames = sum(n * sku[k].enclosures_per_rack for k, n in free.items())
+            rows.at_most({(self.t, "there", site, k): 1.0 for k in together}, up * frames)
+        return column
+
+    def _near(self, stores: dict[tuple[str, str], Row]) -> None:
+        """Requests with caches in CMX are worked on by racks that read it, which stand in pods with a CMX rack."""
+        service = self.service
+        names = [p for p in service.pools if service.sku[p].cmx_read_bytes_per_s > 0]
+        for site, place in service.site.items():
+            work: Row = defaultdict(float)
+            ports: Row = defaultdict(float)
+            for (where, store), columns in stores.items():
+                if where == site and store.startswith("cmx:"):
+                    for x in columns:
+                        if x[5] == 0:
+                            buckets = service.buckets[service.names[self.t], x[3]]
+                            work[x] = sum(service.least(self.t, x[3], b)[2] for b in buckets)
+            for (where, pool), columns in self.readers.items():
+                if where == site:
+                    each = service.up * service.sku[pool].cmx_read_bytes_per_s * service.s.store_utilisation_cap
+                    for x, read in columns.items():
+                        fill = x[4]
+                        buckets = service.buckets[service.names[self.t], x[3]]
+                        bucket = next(b for b in buckets if b.bucket == fill.bucket)
+                        work[x] += fill.rack_s - service.least(self.t, x[3], bucket)[1]
+                        ports[x] = read * service.sku[pool].pod_slots / each
+            if not work:
+                continue
+            busy = service.up * service.s.utilisation_cap
+            self.rows.at_most(dict(work), busy * sum(self.free(site, name) for name in names))
+            if not place.cmx_crosses_pods:
+                kinds = {sku: service.sku[sku].kind for where, sku in self.own if where == site}
+                frames = sum(self.free(site, sku) for sku, kind in kinds.items() if kind == "cmx_rack")
+                self.rows.at_most(dict(ports), service.s.nvl72_per_pod * frames)
+                self.rows.at_most(dict(work), busy * service.s.nvl72_per_pod * frames)
+
+
+def load_cost(service: Service, rows: Rows, t: int) -> Row:
+    """USD of quarter ``t`` for power above idle, of the columns that exist."""
+    cost = {}
+    for name in rows.columns:
+        if name[0] != t or name[1] not in ("serve", "fill"):
+            continue
+        _, _, site, w, step = name
+        place, hardware = service.site[site], service.sku[step.pool]
+        usd_per_kw = place.pue * HOURS_PER_QUARTER * place.electricity_usd_per_kwh
+        usd = step.rack_s * (service.busy_kw(step.pool, name[1]) - hardware.power_idle_kw) * usd_per_kw
+        if getattr(step, "lpx", ""):
+            partner = service.sku[step.lpx]
+            usd += step.lpx_s * (partner.power_typical_kw - partner.power_idle_kw) * usd_per_kw
+        bucket = next(b for b in service.buckets[service.names[t], w] if b.bucket == step.bucket)
+        cost[name] = usd * service.mean(w, bucket)
+    return cost
+
+
+def short_price(service: Service, t: int) -> Row:
+    """USD for all requests of a workload unserved in a look-ahead quarter."""
+    cost = {}
+    for w, row in service.workloads.items():
+        buckets = service.buckets[service.names[t], w]
+        requests = sum(b.requests_per_s * b.mean_to_peak for b in buckets) * SECONDS
+        price = row.lookahead_short_usd_per_request
+        if not np.isfinite(price):
+            price = service.tokens_worth(service.names[t], w)
+        if requests > 0:
+            cost[t, "short", w] = price * requests
+    return cost
