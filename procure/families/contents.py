@@ -33,3 +33,18 @@ NAMES = (
 def programs() -> dict[str, Any]:
     """What each family brings to the program: a :class:`procure.program.part.Part` by name."""
     return {name: import_module(f"procure.families.{name}.program").PROGRAM for name in NAMES}
+
+
+@cache
+def checks() -> dict[str, Any]:
+    """What each family brings to the check of a plan: a :class:`procure.plan.part.Check` by name."""
+    return {name: import_module(f"procure.families.{name}.check").CHECK for name in NAMES}
+
+
+def faults() -> dict[str, list[Any]]:
+    """What families demand beside their limits, by the name of the check that says it, in order."""
+    found: dict[str, list[Any]] = {}
+    for check in checks().values():
+        for name, faults_of in check.faults.items():
+            found.setdefault(name, []).append(faults_of)
+    return found

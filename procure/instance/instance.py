@@ -279,6 +279,12 @@ class Instance:
         """Position t of each quarter by its name."""
         return {name: t for t, name in enumerate(self.quarters)}
 
+    @cached_property
+    def span(self) -> dict[str, str]:
+        """Whether each quarter, by its name, is ``planned`` or ``lookahead``."""
+        planned = self.tables["quarters"]["planned"].tolist()
+        return {name: "planned" if flag else "lookahead" for name, flag in zip(self.quarters, planned, strict=True)}
+
     @property
     def hash(self) -> str:
         """SHA-256 of the content, the same for the same numbers in another run."""

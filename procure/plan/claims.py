@@ -171,12 +171,11 @@ def _evidence(plan: Plan, case: Case) -> Iterable[str]:
 
 def _shortfall(plan: Plan, instance: Instance) -> Iterable[str]:
     stated = plan.summary["shortfall"]
-    planned = set(instance["quarters"].loc[instance["quarters"]["planned"] == 1, "quarter"])
-    for key, wanted in (("workloads", True), ("lookahead_workloads", False)):
+    for key, span in (("workloads", "planned"), ("lookahead_workloads", "lookahead")):
         short = {
             (r.quarter, r.workload): r
             for r in plan.tables["sla"].itertuples()
-            if is_short(r.short_share) and (r.quarter in planned) == wanted
+            if is_short(r.short_share) and instance.span[r.quarter] == span
         }
         if Counter((w["quarter"], w["workload"]) for w in stated[key]) != Counter(short.keys()):
             yield f"plan.json and the SLA table name different shortfalls ({key})"
@@ -204,7 +203,6 @@ def _bounds(stated: dict[str, Any]) -> Iterable[str]:
 def causes(plan: Plan, instance: Instance) -> Iterable[str]:
     """A cause stands where something is short and nowhere else; which limit it names is the solver's word."""
     names = instance.quarters
-    planned = dict(zip(names, instance["quarters"]["planned"], strict=True))
     served = {(names[r.t], r.workload) for r in instance["serve"].itertuples()}
     for r in plan.tables["sla"].itertuples():
         short = is_short(r.short_share)
@@ -212,7 +210,7 @@ def causes(plan: Plan, instance: Instance) -> Iterable[str]:
             yield f"{r.quarter} {r.workload}: cause {r.cause!r} of a shortfall of {r.short_share:g}"
         elif short and (r.cause == NO_DEPLOYMENT) == ((r.quarter, r.workload) in served):
             yield f"{r.quarter} {r.workload}: cause {r.cause!r} does not fit the operating points of the case"
-        elif r.cause == NOT_WORTH and planned[r.quarter]:
+        elif r.cause == NOT_WORTH and instance.span[r.quarter] == "planned":
             yield f"{r.quarter} {r.workload}: a price decides only what the look-ahead serves"
 
 

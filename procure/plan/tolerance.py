@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterable
+from typing import Any
+
 RELATIVE = 1e-5
 """Tolerance of every comparison, relative to its size: ten times what the solver may leave."""
 ABSOLUTE = 1e-6
@@ -26,3 +30,11 @@ def differ(a: float, b: float, relative: float = RELATIVE) -> bool:
 def unlike(a: float, b: float, rate: float) -> bool:
     """Whether parts of a rate that should be the same are not, by more than a solver working in shares leaves."""
     return differ(a, b) and not abs(a - b) <= SHARE * rate
+
+
+def compare(label: str, row: Any, wanted: dict[str, float]) -> Iterable[str]:
+    """The columns of a row that are not what they should be; what is missing on both sides is the same."""
+    for name, value in wanted.items():
+        stated = float(getattr(row, name))
+        if not (math.isnan(stated) and math.isnan(value)) and differ(stated, value):
+            yield f"{label}: {name} is {value:g}, not {getattr(row, name):g}"

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, TypeVar, cast
 import pandas as pd
 
 from procure.instance import Instance
+from procure.rules.places import hosts_of
 
 T = TypeVar("T")
 
@@ -119,7 +120,7 @@ class Index:
         self.price = lookup(instance["prices"], ["sku", "t"], "price_usd")
         self.support = lookup(instance["prices"], ["sku", "t"], "support_usd_per_quarter")
         self.reserved = lookup(instance["reserved"], ["t", "site", "sku"], "count")
-        self.places = self._places()
+        self.places = {name: hosts for name in self.sku if (hosts := hosts_of(name, self.sku))}
         self.pods_at = {row.site: row for row in instance["pods"].itertuples()}
         self.expansion = {(row.site, row.expansion): row for row in instance["expansions"].itertuples()}
         self.expansion_orders = [
@@ -128,17 +129,6 @@ class Index:
             for t in self.t
             if t + int(row.lead_quarters) < self.horizon
         ]
-
-    def _places(self) -> dict[str, dict[str, float]]:
-        """Hosts of each SKU that stands inside another, with the places that one host has."""
-        racks = {name: float(sku.places) for name, sku in self.sku.items() if sku.kind == "cmx_rack"}
-        found: dict[str, dict[str, float]] = {}
-        for name, sku in self.sku.items():
-            if sku.kind == "ssd_kit":
-                found[name] = {sku.host: float(self.sku[sku.host].places)} if sku.host in self.sku else {}
-            elif sku.kind == "cmx_enclosure":
-                found[name] = racks
-        return found
 
     def _demand(self) -> None:
         instance = self.instance

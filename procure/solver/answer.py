@@ -22,6 +22,7 @@ from procure.plan.unit_costs import unit_costs_table
 from procure.program import Program
 from procure.program.index import Index
 from procure.quarter import Quarter
+from procure.rules.places import POD_PLACES, pod_places
 from procure.solver.compile import Compiled
 
 TINY = 1e-7
@@ -66,7 +67,7 @@ def tables_of(program: Program, instance: Instance, value: Values) -> dict[str, 
         "expansions": frame(
             "expansions",
             [
-                (names[t], site, e, n, _span(index, t), n * index.expansion[site, e].capex_usd)
+                (names[t], site, e, n, index.instance.span[names[t]], n * index.expansion[site, e].capex_usd)
                 for site, e, t in index.expansion_orders
                 if (n := value.whole(m.expand[site, e, t]))
             ],
@@ -88,10 +89,6 @@ def _sorted(name: str, table: pd.DataFrame) -> pd.DataFrame:
     return table.sort_values(list(table.columns[:5]), kind="stable", ignore_index=True)
 
 
-def _span(index: Index, t: int) -> str:
-    return "planned" if t in index.planned else "lookahead"
-
-
 def _purchases(m: Any, index: Index, value: Values, names: list[str]) -> pd.DataFrame:
     rows = []
     for site, sku, t in index.orders:
@@ -102,8 +99,8 @@ def _purchases(m: Any, index: Index, value: Values, names: list[str]) -> pd.Data
             price = index.price[sku, delivery]
             unit = price + row.attach_usd + row.install_usd
             rows.append(
-                (names[t], site, sku, count, _span(index, t), names[delivery], price, row.attach_usd, row.install_usd,
-                 count * unit)
+                (names[t], site, sku, count, index.instance.span[names[t]], names[delivery], price, row.attach_usd,
+                 row.install_usd, count * unit)
             )  # fmt: skip
     return frame("purchases", rows)
 
@@ -139,13 +136,11 @@ def _pods(index: Index, fleet: pd.DataFrame, copies: pd.DataFrame, names: list[s
     for site in index.sites:
         opened = 0
         for t in index.t:
-            taken = {"nvl72_per_pod": 0.0, "lpx_per_pod": 0.0, "cmx_racks_per_pod": 0.0}
+            taken = dict.fromkeys(POD_PLACES, 0.0)
             here = fleet[(fleet["quarter"] == names[t]) & (fleet["site"] == site)]
             for name, units in here.groupby("sku")["closing"].sum().items():
-                sku = index.sku[name]
-                taken["nvl72_per_pod"] += units * sku.pod_slots
-                taken["lpx_per_pod"] += units * (sku.kind == "lpx")
-                taken["cmx_racks_per_pod"] += units * (sku.kind == "cmx_rack")
+                for place, count in pod_places(index.sku[str(name)]).items():
+                    taken[place] += units * count
             per_pod = index.pods_at[site]
             needed = [math.ceil(count / getattr(per_pod, kind)) for kind, count in taken.items() if count]
             set_up = copies[(copies["quarter"] == names[t]) & (copies["site"] == site)]

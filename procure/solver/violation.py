@@ -10,6 +10,7 @@ from scipy import sparse
 
 from procure.families.scales import RESOURCE_PER_UNIT, USD_PER_UNIT
 from procure.instance import RESOURCES, Instance
+from procure.rules.places import POD_PLACES
 from procure.solver.compile import Compiled
 from procure.solver.highs import Options, load, new_solver, run
 
@@ -28,9 +29,6 @@ class Words(NamedTuple):
     key: tuple[str, ...]
     scale: float = 1.0
 
-
-PLACES = {"nvl72_per_pod": "NVL72", "lpx_per_pod": "LPX", "cmx_racks_per_pod": "CMX"}
-"""Places of a pod in the planner's words."""
 
 WORDS = {
     "fleet_balance": Words("the fleet balance", "units", ("site", "sku", "t")),
@@ -89,7 +87,7 @@ def in_words(family: str, key: Sequence[Any], over: float, quarters: list[str]) 
         elif name == "resource":
             (limit, unit), scale = RESOURCES[value], RESOURCE_PER_UNIT[value]
         elif name == "places":
-            limit = limit.format(limit=PLACES[value])
+            limit = limit.format(limit=POD_PLACES[value])
         elif name != "-":
             about.append(str(value))
     of = f" ({', '.join(about)})" if about else ""

@@ -9,6 +9,7 @@ import pyomo.environ as pyo
 from procure.program.index import Index
 from procure.program.linear import Terms
 from procure.program.part import Part
+from procure.rules.places import POD_PLACES, pod_places
 
 
 def add_variables(m: Any, index: Index) -> None:
@@ -23,23 +24,18 @@ def add_variables(m: Any, index: Index) -> None:
 
 def places_in_pods(m: Any, index: Index) -> None:
     """Racks of a pod fit its places: Σ slots[k]·own[s,k,t] ≤ places·pods[s,t], for NVL72, LPX and CMX racks. Places."""
-    kinds = {
-        "nvl72_per_pod": lambda sku: sku.pod_slots,
-        "lpx_per_pod": lambda sku: float(sku.kind == "lpx"),
-        "cmx_racks_per_pod": lambda sku: float(sku.kind == "cmx_rack"),
-    }
 
     def rule(m: Any, site: str, t: int, places: str) -> Any:
         row = Terms()
         for key in index.stock:
             if key[0] == site and key[2] == t:
-                row.add(kinds[places](index.sku[key[1]]), m.own[key])
+                row.add(pod_places(index.sku[key[1]])[places], m.own[key])
         if not row.variables:
             return pyo.Constraint.Skip
         row.add(-getattr(index.pods_at[site], places), m.pods[site, t])
         return row.at_most(0.0)
 
-    m.places_in_pods = pyo.Constraint(index.sites, index.t, list(kinds), rule=rule)
+    m.places_in_pods = pyo.Constraint(index.sites, index.t, list(POD_PLACES), rule=rule)
 
 
 def pods_stay(m: Any, index: Index) -> None:

@@ -1,0 +1,43 @@
+"""Budgets checked: capital spending against what is budgeted and what could be carried in."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+from procure.plan.limits import Rows
+from procure.plan.part import Check
+from procure.plan.standing import Standing
+from procure.rules.payments import due
+
+
+def limits(s: Standing, rows: Rows) -> None:
+    """Spending against budget and what could be carried into the quarter."""
+    budget = dict(zip(s.instance["budget"]["t"], s.instance["budget"]["budget_usd"], strict=True))
+    if not budget:
+        return
+    spent: dict[int, float] = defaultdict(float)
+    commitment = s.instance.settings["budget_basis"] == "commitment"
+    first = {r.sku: r.milestone_order for r in s.instance["skus"].itertuples()}
+    for r in s.tables["purchases"].itertuples():
+        ordered, delivered = s.position[r.quarter], s.position[r.delivery_quarter]
+        unit = due(r.unit_price_usd, r.unit_attach_usd, r.unit_install_usd, first[r.sku])
+        spent[ordered] += r.count * (unit.on_order + unit.on_delivery if commitment else unit.on_order)
+        spent[delivered] += 0.0 if commitment else r.count * unit.on_delivery
+    for r in s.tables["expansions"].itertuples():
+        spent[s.position[r.quarter]] += r.capex_usd
+    if not commitment:
+        for g in s.instance["fixed"].itertuples():
+            spent[int(g.due_t)] += g.count * g.due_usd
+    year = dict(zip(s.instance["quarters"]["t"], s.instance["quarters"]["fiscal_year"], strict=True))
+    mode, carried = s.instance.settings["budget_carry"], 0.0
+    for t, quarter in enumerate(s.quarters):
+        if t not in budget:
+            carried = 0.0
+            continue
+        if mode == "none" or (mode == "within_year" and t and year[t] != year[t - 1]):
+            carried = 0.0
+        rows.add("budget", quarter, "", "", spent[t], budget[t] + carried, "USD")
+        carried = max(0.0, budget[t] + carried - spent[t])
+
+
+CHECK = Check(limits)

@@ -1,0 +1,51 @@
+"""LPX checked: time of copies, racks that they take, pods that they stand in."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+
+from procure.instance import Instance
+from procure.plan.limits import Rows
+from procure.plan.part import Check
+from procure.plan.plan import Plan
+from procure.plan.standing import Standing
+
+
+def limits(s: Standing, rows: Rows) -> None:
+    """LPX time against copies, copies against pods, racks of copies against racks that serve."""
+    taken: dict[tuple[str, str, str], float] = defaultdict(float)
+    copies = {}
+    for r in s.tables["lpx_copies"].itertuples():
+        taken[r.quarter, r.site, r.sku] += r.racks
+        copies[r.quarter, r.site, r.card, r.sku] = r
+    used: dict[tuple[str, str, str, str], float] = defaultdict(float)
+    point = {r.point: r for r in s.instance["serve"].itertuples()}
+    for r in s.tables["serving"].itertuples():
+        if r.lpx_racks:
+            used[r.quarter, r.site, point[r.point].card, point[r.point].lpx_sku] += r.lpx_racks
+    cap = s.instance.settings["utilisation_cap"]
+    per_pod = {(r.card, r.sku): r.copies_per_pod for r in s.instance["lpx_copies"].itertuples()}
+    for key in sorted(set(used) | set(copies)):
+        quarter, site, card, sku = key
+        racks = copies[key].racks if key in copies else 0
+        item = f"{card} on {sku}"
+        rows.add("LPX time", quarter, site, item, used[key], cap * racks, "racks")
+        if key in copies:
+            limit = per_pod[card, sku] * s.pods[quarter, site]
+            rows.add("LPX copies in pods", quarter, site, item, copies[key].copies, limit, "copies")
+    for quarter, site, sku in sorted(s.own):
+        if s.sku[sku].kind == "lpx":
+            limit = s.serving(quarter, site, sku)
+            rows.add("LPX racks for copies", quarter, site, sku, taken[quarter, site, sku], limit, "racks")
+
+
+def whole_copies(plan: Plan, instance: Instance) -> Iterable[str]:
+    """Copies are whole and take the racks of their card."""
+    racks = {(r.card, r.sku): r.racks_per_copy for r in instance["lpx_copies"].itertuples()}
+    for r in plan.tables["lpx_copies"].itertuples():
+        if r.copies % 1 or r.copies < 0 or r.racks != r.copies * racks[r.card, r.sku]:
+            yield f"{r.quarter} {r.site}: {r.copies:g} copies of {r.card} in {r.racks:g} racks of {r.sku}"
+
+
+CHECK = Check(limits, {"pods, LPX copies and expansions are ones that can be": whole_copies})

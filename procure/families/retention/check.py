@@ -1,0 +1,145 @@
+"""Kept caches checked: what they hold, the hits they give, and what is said of where they lie."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from typing import Any
+
+import pandas as pd
+
+from procure.instance import Instance
+from procure.plan.limits import Rows
+from procure.plan.part import Check
+from procure.plan.plan import Plan
+from procure.plan.standing import Standing
+from procure.plan.tolerance import compare, over
+from procure.rules.caches import held_seconds
+
+
+def limits(s: Standing, rows: Rows) -> None:
+    """Parked bytes against those of the units that serve."""
+    for key, used in s.stored.items():
+        room = _hbm_bytes(s, key) if s.tier[key[2]] == "hbm" else s.brought(key, "bytes")
+        rows.add("parked KV", *key, used.bytes, room, "B")
+
+
+def _hbm_bytes(s: Standing, key: tuple[str, str, str]) -> float:
+    """HBM for parked caches: beside running batches, and in racks that are up and idle."""
+    quarter, site, store = key
+    free = dict(zip(s.instance["serve"]["point"], s.instance["serve"]["free_hbm_bytes"], strict=True))
+    serving = s.tables["serving"]
+    idle = dict(zip(s.instance["idle_hbm"]["sku"], s.instance["idle_hbm"]["bytes"], strict=True))
+    room = 0.0
+    for unit in s.units[store]:
+        mine = serving[(serving["quarter"] == quarter) & (serving["site"] == site) & (serving["sku"] == unit.sku)]
+        room += sum(r.racks * free[r.point] for r in mine.itertuples())
+        room += idle[unit.sku] * (s.serving(quarter, site, unit.sku) - s.busy[quarter, site, unit.sku])
+    return room
+
+
+def reuse(plan: Plan, instance: Instance) -> Iterable[str]:
+    """Hits against kept cohorts, cohorts that only shrink, parked bytes and traffic as stated."""
+    position = instance.position
+    ages = {(r.t, r.workload, r.interval): r for r in instance["ages"].itertuples()}
+    alpha = dict(zip(instance["stores"]["store"], instance["stores"]["return_share"], strict=True))
+    kept: dict[tuple[str, str, str, str], dict[int, float]] = defaultdict(dict)
+    for r in plan.tables["retention"].itertuples():
+        kept[r.quarter, r.site, r.workload, r.store][int(r.interval)] = r.kept_requests_per_s
+    hits = _hits(plan.tables["prefill"])
+    share = _bucket_shares(instance)
+    served = plan.tables["serving"].groupby(["quarter", "site", "workload"])["requests_per_s"].sum().to_dict()
+    parked_first: dict[tuple[str, str, str], float] = defaultdict(float)
+    for key, cohort in kept.items():
+        quarter, _, workload, store = key
+        possible = 0.0
+        for interval in sorted(cohort):
+            age = ages[position[quarter], workload, interval]
+            possible += age.return_share * alpha[store] * cohort[interval]
+            if interval and over(cohort[interval], cohort.get(interval - 1, 0.0)):
+                yield f"{' '.join(key)}: more is kept in interval {interval} than before it"
+        parked_first[key[:3]] += cohort.get(0, 0.0)
+        for bucket, part in share[quarter, workload].items():
+            used = hits.pop((*key, bucket), 0.0)
+            if over(used, part * possible):
+                yield f"{' '.join(key)} {bucket}: {used:g} hits/s where {part * possible:g} can return"
+    for key in sorted(hits):
+        yield f"{' '.join(key)}: hits without anything kept"
+    for place, rate in parked_first.items():
+        if over(rate, served.get(place, 0.0)):
+            yield f"{' '.join(place)}: parks {rate:g} sequences/s of {served.get(place, 0.0):g} served"
+    yield from _placement(plan, instance, kept, ages, alpha)
+
+
+def _hits(prefill: pd.DataFrame) -> dict[Any, float]:
+    reused = prefill[prefill["store"] != "recompute"]
+    return reused.groupby(["quarter", "site", "workload", "store", "bucket"])["requests_per_s"].sum().to_dict()
+
+
+def _bucket_shares(instance: Instance) -> dict[tuple[str, str], dict[str, float]]:
+    """Share of each bucket in the requests of a quarter and workload: a cohort is kept at that mix."""
+    names = instance.quarters
+    rates: dict[tuple[str, str], dict[str, float]] = defaultdict(dict)
+    for r in instance["rates"].itertuples():
+        rates[names[r.t], r.workload][r.bucket] = r.requests_per_s
+    return {key: {b: v / sum(by.values()) for b, v in by.items()} for key, by in rates.items() if sum(by.values()) > 0}
+
+
+def _placement(plan: Plan, instance: Instance, kept: Any, ages: Any, alpha: Any) -> Iterable[str]:
+    position = instance.position
+    kv_bytes = {(r.t, r.workload): r.kv_bytes for r in instance["parked"].itertuples()}
+    size = {(r.t, r.workload, r.bucket, r.sku, r.store): r for r in instance["prefill"].itertuples()}
+    reads: dict[Any, float] = defaultdict(float)
+    stays: dict[Any, float] = defaultdict(float)
+    for r in plan.tables["prefill"].itertuples():
+        if r.store != "recompute":
+            option = size[position[r.quarter], r.workload, r.bucket, r.sku, r.store]
+            reads[r.quarter, r.site, r.workload, r.store] += r.requests_per_s * option.read_bytes
+            stays[r.quarter, r.site, r.workload, r.store] += r.requests_per_s * option.valid_bytes
+    stated = {(r.quarter, r.site, r.workload, r.store): r for r in plan.tables["kv_placement"].itertuples()}
+    for key, cohort in kept.items():
+        quarter, _, workload, store = key
+        t = position[quarter]
+        total = 0.0
+        for interval, rate in cohort.items():
+            age = ages[t, workload, interval]
+            total += kv_bytes[t, workload] * rate * held_seconds(age.seconds, age.mean_released, alpha[store])
+        write = max(kv_bytes[t, workload] * cohort.get(0, 0.0) - stays[key], 0.0)
+        row = stated.get(key)
+        if row is None:
+            yield f"{' '.join(key)}: kept caches are not in kv_placement"
+            continue
+        for name, value in (
+            ("parked_bytes", total), ("read_bytes_per_s", reads[key]), ("write_bytes_per_s", write)
+        ):  # fmt: skip
+            if abs(getattr(row, name) - value) > 1e-4 * max(value, 1.0) + 1e3:
+                yield f"{' '.join(key)}: {name} is {value:g}, not {getattr(row, name):g}"
+
+
+def stated(plan: Plan, instance: Instance) -> Iterable[str]:
+    """Hits, longest ages and tiers of what is parked, and nothing that is not kept."""
+    position = instance.position
+    age = {(r.t, r.workload, r.interval): r.age_to_s for r in instance["ages"].itertuples()}
+    tier = dict(zip(instance["stores"]["store"], instance["stores"]["tier"], strict=True))
+    hits: dict[Any, float] = defaultdict(float)
+    for r in plan.tables["prefill"].itertuples():
+        if r.store != "recompute":
+            hits[r.quarter, r.site, r.workload, r.store] += r.requests_per_s
+    longest: dict[Any, float] = {}
+    for r in plan.tables["retention"].itertuples():
+        key = (r.quarter, r.site, r.workload, r.store)
+        longest[key] = max(longest.get(key, 0.0), age[position[r.quarter], r.workload, r.interval])
+    for r in plan.tables["kv_placement"].itertuples():
+        key = (r.quarter, r.site, r.workload, r.store)
+        if key not in longest:
+            yield f"{' '.join(key)}: in kv_placement, though nothing is kept"
+        if tier[r.store] != r.tier:
+            yield f"{' '.join(key)}: tier is {tier[r.store]}, not {r.tier}"
+        wanted = {"hits_per_s": hits[key], "longest_age_s": longest.get(key, 0.0)}
+        yield from compare(" ".join(key), r, wanted)
+
+
+CHECK = Check(
+    limits,
+    {"reuse has a kept copy behind it": reuse, "demand and parked caches are as stated": stated},
+)

@@ -1,0 +1,61 @@
+"""Sites checked: what stands against what is built, and what is built."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from typing import Any
+
+import pandas as pd
+
+from procure.instance import RESOURCES, Instance
+from procure.plan.limits import Rows
+from procure.plan.money import Ledger
+from procure.plan.part import Check
+from procure.plan.plan import Plan
+from procure.plan.standing import Standing
+from procure.plan.tolerance import differ
+
+
+def limits(s: Standing, rows: Rows) -> None:
+    """What stands against what is built and expanded, of every resource with a stated limit."""
+    use: dict[tuple[str, str], list[Any]] = defaultdict(list)
+    for r in s.instance["resource_use"].itertuples():
+        use[r.site, r.resource].append(r)
+    lead = {(r.site, r.expansion): int(r.lead_quarters) for r in s.instance["expansions"].itertuples()}
+    adds = {(r.site, r.expansion, r.resource): r.adds for r in s.instance["expansion_adds"].itertuples()}
+    for r in s.instance["site_limits"].itertuples():
+        quarter = s.quarters[r.t]
+        used = sum(u.per_unit * s.own[quarter, r.site, u.sku] for u in use[r.site, r.resource])
+        grown = sum(
+            e.count * adds.get((e.site, e.expansion, r.resource), 0.0)
+            for e in s.tables["expansions"].itertuples()
+            if e.site == r.site and s.position[e.quarter] + lead[e.site, e.expansion] <= r.t
+        )
+        name, unit = RESOURCES[r.resource]
+        rows.add(name, quarter, r.site, "", used, r.limit + grown, unit)
+
+
+def expansions(plan: Plan, instance: Instance) -> Iterable[str]:
+    """Expansions are ones that the site offers, ready inside the horizon, at their price."""
+    position = instance.position
+    offered = {(r.site, r.expansion): r for r in instance["expansions"].itertuples()}
+    total: dict[tuple[str, str], float] = defaultdict(float)
+    for r in plan.tables["expansions"].itertuples():
+        row, label = offered[r.site, r.expansion], f"{r.quarter} {r.site} {r.expansion}"
+        total[r.site, r.expansion] += r.count
+        if r.count % 1 or r.count <= 0 or total[r.site, r.expansion] > row.max_count:
+            yield f"{label}: {total[r.site, r.expansion]:g} of {row.max_count:g} offered"
+        if position[r.quarter] + row.lead_quarters >= len(position):
+            yield f"{label}: not ready inside the horizon"
+        if differ(r.capex_usd, r.count * row.capex_usd) or r.span != instance.span[r.quarter]:
+            yield f"{label}: {r.capex_usd:,.0f} USD, span {r.span}"
+
+
+def cash(ledger: Ledger, instance: Instance, tables: dict[str, pd.DataFrame]) -> None:
+    """Expansions, paid when they are ordered."""
+    for row in tables["expansions"].itertuples():
+        ledger.pay(instance.position[row.quarter], "expansions", row.site, row.expansion, row.capex_usd)
+
+
+CHECK = Check(limits, {"pods, LPX copies and expansions are ones that can be": expansions}, cash)

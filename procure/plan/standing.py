@@ -1,0 +1,90 @@
+"""What a plan's tables say stands, works and is stored: what the checks of several families start from."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import pandas as pd
+
+from procure.instance import Instance
+from procure.quarter import SECONDS_PER_DAY
+from procure.rules.places import hosts_of
+
+
+@dataclass
+class Stored:
+    """What a store holds and moves in a quarter, the bytes of all workloads together."""
+
+    bytes: float = 0.0
+    read_bytes_per_s: float = 0.0
+    write_bytes_per_s: float = 0.0
+    write_bytes_per_day: float = 0.0
+    """At the mean rate."""
+
+
+class Standing:
+    """Units that stand at a site in a quarter, of a SKU, and what the tables say they do."""
+
+    def __init__(self, instance: Instance, tables: dict[str, pd.DataFrame]) -> None:
+        self.instance, self.tables = instance, tables
+        self.quarters, self.position = instance.quarters, instance.position
+        self.sku = {r.sku: r for r in instance["skus"].itertuples()}
+        self.sites = instance["pods"]["site"].tolist()
+        self.own: dict[tuple[str, str, str], float] = defaultdict(float)
+        for r in tables["fleet"].itertuples():
+            self.own[r.quarter, r.site, r.sku] += r.closing
+        self.reserved: dict[tuple[str, str, str], float] = defaultdict(float)
+        for r in instance["reserved"].itertuples():
+            self.reserved[self.quarters[r.t], r.site, r.sku] += r.count
+        self.busy: dict[tuple[str, str, str], float] = defaultdict(float)
+        for name in ("serving", "prefill"):
+            for r in tables[name].itertuples():
+                self.busy[r.quarter, r.site, r.sku] += r.racks
+        self.pods = {(r.quarter, r.site): r.pods for r in tables["pods"].itertuples()}
+        self.places = {r.site: r for r in instance["pods"].itertuples()}
+
+    def serving(self, quarter: str, site: str, sku: str) -> float:
+        """Units that are up, no spares and not held for other purposes, whatever their hosts are used for."""
+        return float(self.sku[sku].present_share * (self.own[quarter, site, sku] - self.reserved[quarter, site, sku]))
+
+    def hosts(self, sku: str) -> dict[str, float]:
+        """SKUs that a part stands in, with places per unit; none for what stands alone."""
+        return hosts_of(sku, self.sku)
+
+    @cached_property
+    def tier(self) -> dict[str, str]:
+        """Tier of each store."""
+        return dict(zip(self.instance["stores"]["store"], self.instance["stores"]["tier"], strict=True))
+
+    @cached_property
+    def units(self) -> dict[str, list[Any]]:
+        """Rows of ``store_units`` by store."""
+        units: dict[str, list[Any]] = defaultdict(list)
+        for r in self.instance["store_units"].itertuples():
+            units[r.store].append(r)
+        return units
+
+    @cached_property
+    def stored(self) -> dict[tuple[str, str, str], Stored]:
+        """What each store that is used holds and moves, by (quarter, site, store)."""
+        mean: dict[tuple[int, str], float] = {}
+        for r in self.instance["rates"].itertuples():
+            mean[r.t, r.workload] = max(mean.get((r.t, r.workload), 0.0), r.mean_per_peak)
+        found: dict[tuple[str, str, str], Stored] = defaultdict(Stored)
+        for r in self.tables["kv_placement"].itertuples():
+            use = found[r.quarter, r.site, r.store]
+            use.bytes += r.parked_bytes
+            use.read_bytes_per_s += r.read_bytes_per_s
+            use.write_bytes_per_s += r.write_bytes_per_s
+            share = mean[self.position[r.quarter], r.workload]
+            use.write_bytes_per_day += r.write_bytes_per_s * share * SECONDS_PER_DAY
+        return dict(sorted(found.items()))
+
+    def brought(self, key: tuple[str, str, str], attribute: str) -> float:
+        """What the units that serve bring to a (quarter, site, store) of an attribute of ``store_units``."""
+        quarter, site, store = key
+        own = [(self.serving(quarter, site, unit.sku), unit) for unit in self.units[store]]
+        return float(sum(count * getattr(unit, attribute) for count, unit in own if count))
