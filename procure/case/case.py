@@ -178,6 +178,12 @@ class Case:
         )
 
     @property
+    def skus_in_play(self) -> tuple[str, ...]:
+        """Names of the SKUs that exist, are on order, or may be bought, in order."""
+        standing = {*self.tables["fleet"]["sku"], *self.tables["orders"]["sku"]}
+        return tuple(sorted(standing | set(self.settings.may_buy)))
+
+    @property
     def source(self) -> Path | None:
         """What :meth:`read` takes to read the case again: its workbook or folder, None for a case made in Python."""
         return self.workbook or self.folder

@@ -102,9 +102,23 @@ class Sku:
     milestone_delivery: float = 0.0
     milestone_acceptance: float = 0.0
 
+    @property
+    def machine(self) -> Machine:
+        """What work on the SKU depends on: what it computes, holds and moves, and no more."""
+        return Machine(**{name: getattr(self, name) for name in ("name", *MACHINE)})
+
+
+class Machine(Sku):
+    """A SKU as far as work on it goes: what it draws, takes up, costs and when it is sold are left at zero."""
+
+    def __init__(self, **figures: Any) -> None:
+        super().__init__(**{"depreciation_class": "", **figures})
+
 
 INTEGER_FIELDS = ("gpus", "scale_up_domain_gpus", "min_order", "pairs_with_lpx", "enclosures_per_rack")
 FIELDS = tuple(field.name for field in fields(Sku) if field.name != "name")
+MACHINE = tuple(name for name in FIELDS[: FIELDS.index("power_kw")] if name != "depreciation_class")
+"""Attributes that decide how fast work is done and what is held."""
 
 _EVERY = {
     "kind", "depreciation_class", "power_kw", "power_typical_kw", "power_idle_kw", "positions", "area_m2",

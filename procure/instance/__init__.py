@@ -2,5 +2,6 @@
 
 from procure.instance.build import build
 from procure.instance.instance import RESOURCES, SCHEMA, Instance
+from procure.instance.stages import Cache
 
-__all__ = ["RESOURCES", "SCHEMA", "Instance", "build"]
+__all__ = ["RESOURCES", "SCHEMA", "Cache", "Instance", "build"]

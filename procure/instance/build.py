@@ -2,56 +2,80 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
 
 from procure import demand as demand_of
 from procure.case.frames import in_order
-from procure.instance import first_token, prefill, retention, service
-from procure.instance.demand_tables import demand_tables
-from procure.instance.instance import Instance
-from procure.instance.supply import skus_in_play, supply_tables
-from procure.instance.worth import short_prices_table, token_prices_table
+from procure.instance import demand_tables, first_token, prefill, retention, service, supply, worth
+from procure.instance.instance import Instance, table
+from procure.instance.stages import Build, Cache, Key
 
 if TYPE_CHECKING:
     from procure.case import Case
 
+TABLES: tuple[tuple[str, Callable[..., pd.DataFrame], tuple[str, ...]], ...] = (
+    *((name, make, ("case",)) for name, make in supply.TABLES.items()),
+    *((name, make, ("demand",)) for name, make in demand_tables.TABLES.items()),
+    ("tasks", demand_tables.tasks_table, ("case", "demand")),
+    ("workloads", service.workloads_table, ("case", "demand")),
+    ("short_prices", worth.short_prices_table, ("case", "demand")),
+    ("token_prices", worth.token_prices_table, ("case",)),
+    ("rates", service.rates_table, ("case", "demand")),
+    ("ages", retention.ages_table, ("case", "demand")),
+    ("lengths", service.lengths_table, ("loads",)),
+    ("cached_tokens", prefill.cached_tokens_table, ("loads",)),
+    ("idle_hbm", service.idle_hbm_table, ("case", "loads")),
+    ("lpx_copies", service.lpx_copies_table, ("case", "loads")),
+    ("parked", retention.parked_table, ("lengths", "rates")),
+)
+"""Tables that are a stage each: name, what makes it, and what that is given."""
 
-def build(case: Case) -> Instance:
+
+def build(case: Case, cache: Cache | None = None) -> Instance:
     """Every coefficient that the program of a case needs, as plain tables, the same whatever order its rows are in.
+
+    Args:
+        case: what the planner asks.
+        cache: what builds of other cases left; stages that read nothing else than theirs are not run again. The tables
+            are the same with and without.
 
     Raises:
         InputError: something in the case cannot be resolved, such as an unknown card or reuse curve.
     """
-    case = replace(case, tables={name: in_order(frame) for name, frame in case.tables.items()})
-    demand = demand_of.build(case)
-    all_loads = service.loads(case, demand)
-    pools = service.gpu_pools(case)
-    lpx = [sku for sku in skus_in_play(case) if sku.kind == "lpx"]
-    store_tables, reads = retention.store_tables(case)
-    rates = service.rates_table(case, demand)
-    lengths = service.lengths_table(all_loads)
-    tables = {
-        **supply_tables(case),
-        **demand_tables(case, demand),
-        "workloads": service.workloads_table(case, demand),
-        "short_prices": short_prices_table(case, demand),
-        "token_prices": token_prices_table(case),
-        "rates": rates,
-        "lengths": lengths,
-        "serve": service.serve_table(case, all_loads, pools, lpx),
-        **prefill.prefill_tables(case, all_loads, pools, reads),
-        "cached_tokens": prefill.cached_tokens_table(all_loads),
-        **store_tables,
-        "idle_hbm": service.idle_hbm_table(all_loads, pools),
-        "parked": retention.parked_table(lengths, rates),
-        "ages": retention.ages_table(case, demand),
-        "lpx_copies": service.lpx_copies_table(case, all_loads, lpx),
-    }
-    tables["out_of_reach"] = first_token.out_of_reach(tables)
+    ordered = replace(case, tables={name: in_order(frame) for name, frame in case.tables.items()})
+    run = Build(ordered, Cache() if cache is None else cache)
+    run.stage("demand", demand_of.build, "case")
+    loads = run.stage("loads", service.loads, "case", "demand")
+    tables = {name: run.stage(name, make, *given) for name, make, given in TABLES}
+    tables |= run.stage("stores", retention.store_tables, "case")
+    tables |= _work_tables(run, list(loads))
+    run.made |= tables
+    tables["out_of_reach"] = run.stage("out_of_reach", partial(_of, first_token.out_of_reach), *first_token.READ)
     settings = {
         "budget_basis": case.settings.budget_basis,
         "budget_carry": case.settings.budget_carry,
         "utilisation_cap": case.settings.utilisation_cap,
     }
     return Instance(tables, settings)
+
+
+def _work_tables(run: Build, loads: list[str]) -> dict[str, pd.DataFrame]:
+    """The tables ``serve``, ``prefill`` and ``first_token``, which take longest: a stage for each workload."""
+    served = [run.stage(f"serve {w}", service.serve_rows, "case", ("loads", Key(w))) for w in loads]
+    ways = [run.stage(f"prefill {w}", prefill.ways, "case", ("loads", Key(w))) for w in loads]
+    rows: dict[str, list[list[tuple[Any, ...]]]] = {
+        "serve": served,
+        "prefill": [way.options for way in ways],
+        "first_token": [way.curves for way in ways],
+    }
+    return {name: table(name, [row for part in parts for row in part]) for name, parts in rows.items()}
+
+
+def _of(make: Callable[..., pd.DataFrame], *read: pd.DataFrame) -> pd.DataFrame:
+    """What is made of tables by their names."""
+    return make(dict(zip(first_token.READ, read, strict=True)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,17 +17,7 @@ if TYPE_CHECKING:
     from procure.demand import Demand
 
 
-def demand_tables(case: Case, demand: Demand) -> dict[str, pd.DataFrame]:
-    """The tables ``tasks``, ``dayparts``, ``daypart_rates`` and ``notes``."""
-    return {
-        "tasks": _tasks(case, demand),
-        "dayparts": demand.dayparts[list(SCHEMA["dayparts"])],
-        "daypart_rates": demand.daypart_rates[list(SCHEMA["daypart_rates"])],
-        "notes": table("notes", sentences(demand.notes)),
-    }
-
-
-def _tasks(case: Case, demand: Demand) -> pd.DataFrame:
+def tasks_table(case: Case, demand: Demand) -> pd.DataFrame:
     """Output time of a request at the speeds promised, as outputs grow; phases without a promise take none."""
     position = {str(q): t for t, q in enumerate(case.quarters)}
     first = demand.buckets.drop_duplicates(["quarter", "workload"]).set_index("workload")
@@ -43,3 +34,23 @@ def _tasks(case: Case, demand: Demand) -> pd.DataFrame:
             calls, tools = np.ceil(s.calls_per_task / s.subtasks), s.tool_s / s.subtasks
             rows.append((position[b.quarter], s.workload, seconds, float(calls), float(tools)))
     return table("tasks", sorted(rows))
+
+
+def _dayparts(demand: Demand) -> pd.DataFrame:
+    return demand.dayparts[list(SCHEMA["dayparts"])]
+
+
+def _daypart_rates(demand: Demand) -> pd.DataFrame:
+    return demand.daypart_rates[list(SCHEMA["daypart_rates"])]
+
+
+def _notes(demand: Demand) -> pd.DataFrame:
+    return table("notes", sentences(demand.notes))
+
+
+TABLES: dict[str, Callable[[Demand], pd.DataFrame]] = {
+    "dayparts": _dayparts,
+    "daypart_rates": _daypart_rates,
+    "notes": _notes,
+}
+"""The tables of :data:`procure.instance.SCHEMA` that follow from the demand alone."""

@@ -209,6 +209,10 @@ def _possible(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     return ways[np.array(possible, dtype=bool)]
 
 
+READ = ("prefill", "rates", "workloads", "ages", "skus", "fixed", "resource_use", "quarters")
+"""Tables that :func:`out_of_reach` reads."""
+
+
 def out_of_reach(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     """Requests beyond the late share allowed that are late however they are prefilled: the longest of their workload.
 
@@ -219,7 +223,7 @@ def out_of_reach(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     they are short in any plan; and no other request is among them, however little capacity there is.
 
     Args:
-        tables: ``prefill``, ``rates``, ``workloads``, ``ages``, ``skus``, ``fixed``, ``resource_use`` and ``quarters``.
+        tables: those named in :data:`READ`.
     """
     ways = _possible(tables)
     least = ways.groupby(["t", "workload", "bucket"])["late_share"].min()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -12,39 +12,35 @@ import pandas as pd
 from procure import performance
 from procure.instance.first_token import bucket_means, curve_nodes, late_shares, share_in_time
 from procure.instance.instance import table
-from procure.instance.service import Load, own_curves, vintages
+from procure.instance.retention import Stores, store_reads
+from procure.instance.service import Load, machines, own_curves, vintages
 
 if TYPE_CHECKING:
     from procure.case import Case
     from procure.catalogue import Sku
     from procure.performance import Curves
 
-Stores = dict[str, tuple[str, Callable[[Any], float]]]
-"""Store → (GPU SKU that alone reads it, or ``""``; bytes/s that one GPU of a pool reads it at)."""
-
-
 Prefix = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
 """Tokens whose cache is there already, of a length, the share that a return reuses and the shared prefix."""
 
 
-def prefill_tables(case: Case, all_loads: list[Load], pools: list[Sku], stores: Stores) -> dict[str, pd.DataFrame]:
-    """The tables ``prefill`` and ``first_token``.
+def ways(case: Case, load: Load) -> Ways:
+    """Ways to prefill every bucket of a workload, with the share of its requests that each makes late.
 
-    Ways to prefill every bucket, in full behind the shared prefix or from each store that the pool can read, with the
-    share of the bucket's requests that each makes late; a way that is late for all is one too, since some may be.
+    In full behind the shared prefix, or from each store that the pool can read; a way that is late for all is one too,
+    since some may be.
     """
-    made, own = Ways([], []), own_curves(case)
-    for load in all_loads:
-        for pool in pools:
-            _full(case, load, pool, own, made)
-            if load.buckets["reused_share"].max() > 0:
-                _reused(case, load, pool, stores, own, made)
-    return {"prefill": table("prefill", made.options), "first_token": table("first_token", made.curves)}
+    made, own, stores = Ways([], []), own_curves(case), store_reads(case)
+    for pool in machines(case, "gpu"):
+        _full(case, load, pool, own, made)
+        if load.buckets["reused_share"].max() > 0:
+            _reused(case, load, pool, stores, own, made)
+    return made
 
 
 @dataclass(frozen=True)
 class Ways:
-    """Rows of ``prefill`` and of ``first_token`` under construction."""
+    """Rows of the tables ``prefill`` and ``first_token``."""
 
     options: list[tuple[Any, ...]]
     curves: list[tuple[Any, ...]]
@@ -141,10 +137,10 @@ def _reused(case: Case, load: Load, pool: Sku, stores: Stores, own: Curves | Non
             _add(load, pool, store, cost.gpu_s, seconds, (read, valid), ["physics"] * len(b), made)
 
 
-def cached_tokens_table(all_loads: list[Load]) -> pd.DataFrame:
+def cached_tokens_table(loads: Mapping[str, Load]) -> pd.DataFrame:
     """Mean tokens of input that are in a cache already, behind the shared prefix and behind the request's own cache."""
     rows: list[tuple[Any, ...]] = []
-    for load in all_loads:
+    for load in loads.values():
         b = load.buckets
         reused, shared = b["reused_share"].to_numpy(float), b["shared_prefix_tokens"].to_numpy(float)
         found = [

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from procure.instance.instance import table
-from procure.instance.prefill import Stores
 from procure.instance.supply import skus_in_play
 
 if TYPE_CHECKING:
@@ -17,8 +16,30 @@ if TYPE_CHECKING:
     from procure.demand import Demand
 
 
-def store_tables(case: Case) -> tuple[dict[str, pd.DataFrame], Stores]:
-    """The tables ``stores``, ``store_units`` and ``store_readers``, and who reads what how fast.
+Stores = dict[str, tuple[str, Callable[[Any], float]]]
+"""Store → (GPU SKU that alone reads it, or ``""``; bytes/s that one GPU of a pool reads it at)."""
+
+
+def store_tables(case: Case) -> dict[str, pd.DataFrame]:
+    """The tables ``stores``, ``store_units`` and ``store_readers``."""
+    stores, units, _ = _stores(case)
+    cap = case.settings.store_utilisation_cap
+    gpus = [sku for sku in skus_in_play(case) if sku.kind == "gpu"]
+    readers = [(sku.name, sku.cmx_read_bytes_per_s * cap) for sku in gpus if sku.cmx_read_bytes_per_s > 0]
+    return {
+        "stores": table("stores", stores),
+        "store_units": table("store_units", units),
+        "store_readers": table("store_readers", readers),
+    }
+
+
+def store_reads(case: Case) -> Stores:
+    """Who reads which store how fast."""
+    return _stores(case)[2]
+
+
+def _stores(case: Case) -> tuple[list[tuple[Any, ...]], list[tuple[Any, ...]], Stores]:
+    """Rows of ``stores`` and of ``store_units``, and who reads what how fast.
 
     A store is what the units of one SKU bring. HBM, DRAM and included drives come with GPU racks, other drives as kits;
     their copies are reached by returns that the router sends to the same rack. CMX is read by every rack of the pod
@@ -53,13 +74,7 @@ def store_tables(case: Case) -> tuple[dict[str, pd.DataFrame], Stores]:
             bring("ssd", sku, local, _flash(sku, cap), sku.host, _from_drives(sku, cap))
         elif sku.kind == "cmx_enclosure":
             bring("cmx", sku, pod, _flash(sku, cap), "", lambda pool: pool.cmx_read_bytes_per_s * cap / pool.gpus)
-    readers = [(sku.name, sku.cmx_read_bytes_per_s * cap) for sku in gpus.values() if sku.cmx_read_bytes_per_s > 0]
-    tables = {
-        "stores": table("stores", stores),
-        "store_units": table("store_units", units),
-        "store_readers": table("store_readers", readers),
-    }
-    return tables, reads
+    return stores, units, reads
 
 
 def _from_drives(kit: Sku, cap: float) -> Callable[[Any], float]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -11,12 +12,13 @@ import pandas as pd
 from procure import performance
 from procure.instance.instance import table
 from procure.instance.supply import skus_in_play
-from procure.sizing import Card, load_card
 
 if TYPE_CHECKING:
     from procure.case import Case
     from procure.catalogue import Sku
+    from procure.catalogue.sku import Machine
     from procure.demand import Demand
+    from procure.sizing import Card
 
 LEAST_TPS = 1.0
 """TPS/User that work without a target still gets: a stream that never ends holds its memory for ever."""
@@ -38,8 +40,8 @@ class Load:
     """Input tokens at the points of :data:`procure.demand.lengths.SHARES`, by quarter."""
 
 
-def loads(case: Case, demand: Demand) -> list[Load]:
-    """The workloads of a case with their buckets; quarters without requests are left out."""
+def loads(case: Case, demand: Demand) -> dict[str, Load]:
+    """The workloads of a case by name, with their buckets; quarters without requests are left out."""
     asked = demand.rates[demand.rates["requests_per_s"] > 0]
     keys = ["quarter", "workload", "bucket"]
     active = demand.buckets.merge(asked[keys], on=keys)
@@ -50,11 +52,10 @@ def loads(case: Case, demand: Demand) -> list[Load]:
     returning = demand.reuse_path[["quarter", "workload", "reused_share"]]
     active = active.merge(returning, on=["quarter", "workload"], how="left").fillna({"reused_share": 0.0})
     by_workload = dict(list(active.groupby("workload", sort=False)))
-    cards = {name: load_card(name) for name in set(case.tables["workloads"]["card"])}
-    return [
-        Load(
+    return {
+        row.workload: Load(
             row.workload,
-            cards[row.card],
+            case.cards[row.card],
             row.weight_precision,
             row.kv_format,
             scenario[row.workload],
@@ -64,7 +65,7 @@ def loads(case: Case, demand: Demand) -> list[Load]:
         )
         for row in case.tables["workloads"].itertuples()
         if row.workload in by_workload
-    ]
+    }
 
 
 def _nodes(nodes: pd.DataFrame, buckets: pd.DataFrame) -> list[tuple[np.ndarray, np.ndarray]]:
@@ -102,10 +103,10 @@ def workloads_table(case: Case, demand: Demand) -> pd.DataFrame:
     return table("workloads", rows)
 
 
-def lengths_table(all_loads: list[Load]) -> pd.DataFrame:
+def lengths_table(loads: Mapping[str, Load]) -> pd.DataFrame:
     """Lengths of every bucket and the bytes that parking one of its sequences takes."""
     rows: list[tuple[Any, ...]] = []
-    for load in all_loads:
+    for load in loads.values():
         b = load.buckets
         visible = b["visible_tokens"].to_numpy(float)
         size = np.zeros(len(b))
@@ -176,19 +177,18 @@ def vintages(case: Case, buckets: pd.DataFrame) -> dict[str, np.ndarray]:
     return {str(vintage): np.flatnonzero(of_row == vintage) for vintage in dict.fromkeys(of_row)}
 
 
-def serve_table(case: Case, all_loads: list[Load], pools: list[Sku], lpx: list[Sku]) -> pd.DataFrame:
-    """Decode points of every bucket on every pool that can serve it.
+def serve_rows(case: Case, load: Load) -> list[tuple[Any, ...]]:
+    """Rows of the table ``serve``: decode points of every bucket of a workload on every pool that can serve it.
 
     The tokens of each phase take GPU-seconds at the point that meets the speed of that phase; points of equal rank
     (largest batch, then smaller ones) go together.
     """
     rows: list[tuple[Any, ...]] = []
-    curves = own_curves(case)
-    for load in all_loads:
-        for pool in pools:
-            for partner in (None, *lpx) if pool.pairs_with_lpx else (None,):
-                rows += _points(case, load, pool, partner, curves)
-    return table("serve", rows)
+    curves, lpx = own_curves(case), machines(case, "lpx")
+    for pool in machines(case, "gpu"):
+        for partner in (None, *lpx) if pool.pairs_with_lpx else (None,):
+            rows += _points(case, load, pool, partner, curves)
+    return rows
 
 
 def own_curves(case: Case) -> performance.Curves | None:
@@ -283,25 +283,25 @@ def _together(
     return rack_s, lpx_rack_s, free / rack_s, slowest, margin, evidence
 
 
-def idle_hbm_table(all_loads: list[Load], pools: list[Sku]) -> pd.DataFrame:
+def idle_hbm_table(case: Case, loads: Mapping[str, Load]) -> pd.DataFrame:
     """HBM of an idle unit that parked caches may use: what the heaviest resident card leaves."""
     rows = []
-    for pool in pools:
-        room = [performance.idle_hbm_bytes_per_gpu(pool, load.card, load.weight_precision) for load in all_loads]
+    for pool in machines(case, "gpu"):
+        room = [performance.idle_hbm_bytes_per_gpu(pool, at.card, at.weight_precision) for at in loads.values()]
         rows.append((pool.name, pool.gpus * max(0.0, min(room, default=0.0))))
     return table("idle_hbm", rows)
 
 
-def lpx_copies_table(case: Case, all_loads: list[Load], lpx: list[Sku]) -> pd.DataFrame:
+def lpx_copies_table(case: Case, loads: Mapping[str, Load]) -> pd.DataFrame:
     """Whole LPX racks of each SKU per copy of a card, and copies that fit in a pod."""
     rows = []
-    for card in {load.card.name: load.card for load in all_loads}.values():
-        for sku in lpx:
+    for card in {load.card.name: load.card for load in loads.values()}.values():
+        for sku in machines(case, "lpx"):
             racks = performance.lpx_racks_per_copy(card, sku)
             rows.append((card.name, sku.name, racks, int(case.settings.lpx_per_pod) // racks))
     return table("lpx_copies", sorted(row for row in rows if row[3] > 0))
 
 
-def gpu_pools(case: Case) -> list[Sku]:
-    """GPU SKUs in play."""
-    return [sku for sku in skus_in_play(case) if sku.kind == "gpu"]
+def machines(case: Case, kind: str) -> list[Machine]:
+    """The SKUs of a kind in play, as far as work on them goes."""
+    return [sku.machine for sku in skus_in_play(case) if sku.kind == kind]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from procure.instance.instance import RESOURCES, table
@@ -15,24 +16,6 @@ if TYPE_CHECKING:
     from procure.catalogue import Sku
 
 MONTHS_PER_QUARTER = 3
-
-
-def supply_tables(case: Case) -> dict[str, pd.DataFrame]:
-    """The tables ``quarters`` to ``upkeep`` of :data:`procure.instance.SCHEMA`."""
-    return {
-        "quarters": _quarters(case),
-        "skus": _skus(case),
-        "prices": _prices(case),
-        "fixed": _fixed(case),
-        "reserved": _reserved(case),
-        "resource_use": _resource_use(case),
-        "site_limits": _site_limits(case),
-        "pods": _pods(case),
-        "expansions": _expansions(case),
-        "expansion_adds": _expansion_adds(case),
-        "budget": _budget(case),
-        "upkeep": _upkeep(case),
-    }
 
 
 def _quarters(case: Case) -> pd.DataFrame:
@@ -59,8 +42,7 @@ def present_share(case: Case, sku: Sku) -> float:
 
 def skus_in_play(case: Case) -> list[Sku]:
     """SKUs that exist, are on order, or may be bought, by name."""
-    standing = set(case.tables["fleet"]["sku"]) | set(case.tables["orders"]["sku"])
-    return [case.catalogue.sku(name) for name in sorted(standing | set(case.settings.may_buy))]
+    return [case.catalogue.sku(name) for name in case.skus_in_play]
 
 
 def order_window(case: Case, sku: Sku) -> tuple[int, int]:
@@ -282,3 +264,20 @@ def _upkeep(case: Case) -> pd.DataFrame:
                 )
             )
     return table("upkeep", rows)
+
+
+TABLES: dict[str, Callable[[Case], pd.DataFrame]] = {
+    "quarters": _quarters,
+    "skus": _skus,
+    "prices": _prices,
+    "fixed": _fixed,
+    "reserved": _reserved,
+    "resource_use": _resource_use,
+    "site_limits": _site_limits,
+    "pods": _pods,
+    "expansions": _expansions,
+    "expansion_adds": _expansion_adds,
+    "budget": _budget,
+    "upkeep": _upkeep,
+}
+"""The tables of :data:`procure.instance.SCHEMA` that follow from the case alone."""

@@ -1,0 +1,162 @@
+"""A build that keeps its stages gives the same tables as a fresh one, and runs only what read the change."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+import pytest
+from tiny_case import budget, fleet, rich, tiny
+
+from procure.case import Case
+from procure.catalogue.sku import INFORMATIVE
+from procure.errors import InputError
+from procure.instance import SCHEMA, Cache, Instance, build
+from procure.instance.stages import digest
+
+WORK = {f"{kind} {workload}" for kind in ("serve", "prefill") for workload in ("agent", "code")}
+"""The stages that take nearly all the time."""
+
+
+@pytest.fixture(scope="module")
+def base() -> Case:
+    return rich()
+
+
+@pytest.fixture
+def primed(base: Case) -> Cache:
+    cache = Cache()
+    build(base, cache)
+    return cache
+
+
+def same(one: Instance, other: Instance) -> None:
+    assert one.settings == other.settings
+    for name in SCHEMA:
+        pd.testing.assert_frame_equal(one[name], other[name], obj=name)
+
+
+def run_for(case: Case, cache: Cache) -> set[str]:
+    """The stages that a case runs, once its tables are held against those of a fresh build."""
+    same(build(case, cache), build(case))
+    return set(cache.ran)
+
+
+def test_the_same_case_runs_nothing_again(base: Case, primed: Cache) -> None:
+    assert len(primed.ran) > len(SCHEMA) - 5
+    assert run_for(base, primed) == set()
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "ran"),
+    [
+        ("hardware.vr-nvl72.price_usd", "x1.1", {"prices"}),
+        ("hardware.cmx-enclosure.support_per_year", "x2", {"prices"}),
+        ("hardware.vr-nvl72.attach_usd", "x1.1", {"skus", "fixed", "out_of_reach"}),
+        ("discount_rate_per_year", 0.02, {"quarters", "out_of_reach"}),
+        ("budget.budget_usd", "x1.1", {"budget"}),
+        ("orders.price_usd_per_unit", "x1.1", {"fixed", "out_of_reach"}),
+        ("hardware.vr-nvl72.power_idle_kw", "x1.1", {"upkeep"}),
+    ],
+)
+def test_a_change_of_money_runs_only_the_stages_of_money(
+    base: Case, primed: Cache, path: str, value: Any, ran: set[str]
+) -> None:
+    changed = base.with_value(path, value)
+    assert build(changed).hash != build(base).hash
+    assert run_for(changed, primed) == ran
+
+
+@pytest.mark.parametrize("path", ["forecast.agent.peak_requests_per_s", "workloads.agent.priority"])
+def test_another_rate_or_weight_leaves_every_operating_point(base: Case, primed: Cache, path: str) -> None:
+    ran = run_for(base.with_value(path, "x1.2"), primed)
+    assert "demand" in ran
+    assert not ran & WORK
+
+
+def test_what_one_workload_asks_for_is_worked_out_for_it_alone(base: Case, primed: Cache) -> None:
+    assert run_for(base.with_value("workloads.code.tps_user", 700.0), primed) & WORK == {"serve code"}
+    assert run_for(base.with_value("workloads.agent.kv_format", "bf16"), primed) & WORK == {
+        "serve agent",
+        "prefill agent",
+    }
+
+
+def test_going_back_and_forth_over_a_grid_runs_nothing_twice(base: Case, primed: Cache) -> None:
+    cases = [base.with_value("utilisation_cap", cap) for cap in (0.5, 0.6, 0.7)]
+    for case in cases:
+        assert run_for(case, primed)
+    for case in (*cases, base):
+        assert run_for(case, primed) == set()
+
+
+def test_a_build_that_fails_leaves_nothing_that_a_later_one_takes_for_its_own(base: Case, primed: Cache) -> None:
+    rows = [("vr-nvl72", "gpt-oss-120b", "native", 1000, 1000, tps, 50.0 * tps, 0) for tps in (20.0, 40.0)]
+    names = ["sku", "card", "weight_precision", "isl", "osl", "tps_user", "tokens_per_s_per_gpu", "all_gpus"]
+    rising = pd.DataFrame(rows, columns=names).assign(date="2026-01", source="test")
+    try:
+        wrong = base.replace(tables={"throughput": rising})
+        with pytest.raises(InputError):
+            build(wrong, primed)
+    except InputError:
+        pytest.fail("the case itself refused the curve: the test shows nothing")
+    assert run_for(base, primed) == set()
+
+
+def slim() -> Case:
+    """One workload, drives and CMX, an old fleet and a budget: every table of an instance but LPX has rows."""
+    agent = {"scenario": "coding-agentic", "context_cap_tokens": 131_072, "output_growth_per_year": 0.1}
+    return tiny(
+        skus=("vr-nvl72", "cmx-rack", "cmx-enclosure"),
+        peaks={"agent": [60, 62, 64]},
+        workloads={"agent": agent},
+        tables={"fleet": fleet(("a", "hgx-h200", 4, "2023Q1", 3e5)), "budget": budget(6e7, 2e7, 2e7)},
+    )
+
+
+def changes(case: Case) -> list[tuple[str, Any]]:
+    """One of every setting, of every column of numbers that the case fills, and of every figure of two of its SKUs."""
+    words = {"budget_basis": "commitment", "budget_carry": "none", "vintage": "fast", "growth_route": "cap"}
+    found: list[tuple[str, Any]] = []
+    for name, value in case.settings.model_dump().items():
+        if isinstance(value, float):
+            found.append((name, 0.9 * value if value else 0.3))
+        elif name in words:
+            found.append((name, words[name]))
+    for table, frame in case.tables.items():
+        if table != "hardware":
+            found += [(f"{table}.{c}", "x0.9") for c in frame if frame[c].dtype.kind == "f" and frame[c].notna().any()]
+    for (sku, attribute), fact in case.catalogue.facts.items():
+        if sku in ("vr-nvl72", "cmx-enclosure") and attribute not in INFORMATIVE and not isinstance(fact.value, str):
+            found.append((f"hardware.{sku}.{attribute}", "x0.9"))
+    return found
+
+
+@pytest.mark.slow
+def test_every_kind_of_premise_gives_the_tables_of_a_fresh_build() -> None:
+    """One cache for all, so that stages of other changes stand by to be taken by mistake."""
+    case, cache = slim(), Cache()
+    first, moved = build(case, cache), set()
+    for path, value in changes(case):
+        try:
+            changed = case.with_value(path, value)
+        except InputError:
+            continue  # the factor does not fit this figure
+        made = build(changed, cache)
+        same(made, build(changed))
+        if any(not made[name].equals(first[name]) for name in SCHEMA):
+            moved.add(path)
+    assert {"utilisation_cap", "vintage", "workloads.ttft_s", "hardware.vr-nvl72.hbm_bytes_per_s_per_gpu"} <= moved
+    assert len(moved) > 60
+
+
+def test_equal_content_has_one_digest_and_other_content_another() -> None:
+    table = pd.DataFrame({"a": [1.0, 2.0], "b": ["x", None]})
+    assert digest(table) == digest(table.copy())
+    others = [table.assign(a=[1.0, 2.5]), table.assign(b=["x", "y"]), table.iloc[::-1]]
+    others += [table.rename(columns={"a": "c"}), table.astype({"a": "int64"})]
+    assert len({digest(frame) for frame in (table, *others)}) == len(others) + 1
+    assert digest({"a": 1, "b": 2}) == digest({"b": 2, "a": 1}) != digest({"a": 1, "b": 3})
+    assert digest([1, "1"]) != digest(["1", 1])
+    with pytest.raises(TypeError, match="not known"):
+        digest(object())
