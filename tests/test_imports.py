@@ -109,10 +109,10 @@ def test_only_program_and_solver_know_pyomo_and_only_the_solver_knows_highs():
     assert strangers == []
 
 
-@pytest.mark.parametrize("path", sorted((ROOT / "tests" / "oracle").glob("oracle_*.py")), ids=lambda path: path.name)
-def test_the_brute_force_shares_nothing_with_instance_program_and_plan(path):
-    place = levels()
-    known = {name for name in imports(ast.parse(path.read_text(encoding="utf-8"))) if name.startswith("procure.")}
+def test_the_brute_force_shares_nothing_with_instance_program_and_plan():
+    place, known = levels(), set()
+    for path in (ROOT / "tests" / "oracle").glob("oracle_*.py"):
+        known |= {name for name in imports(ast.parse(path.read_text(encoding="utf-8"))) if name.startswith("procure.")}
     assert {name for name in known if place[part(name)] > place["demand"]} == set()
     assert known
 
