@@ -16,7 +16,7 @@ from typing import Any
 
 from oracle_quarter import Fleet, State, load_cost, short_price
 from oracle_rows import Rows
-from oracle_service import Service
+from oracle_service import Service, once
 
 from procure.quarter import HOURS_PER_QUARTER, Quarter
 
@@ -42,6 +42,7 @@ class BruteForce:
 
     def __init__(self, case: Any, most: dict[str, int]) -> None:
         self.case, self.s, self.most = case, case.settings, most
+        self._kept: dict[Any, Any] = {}
         self.service = Service(case)
         self.quarters = case.quarters
         self.end = len(self.quarters)
@@ -61,9 +62,9 @@ class BruteForce:
              r.price_usd_per_unit * (1 - r.paid_share))
             for r in case.tables["orders"].itertuples()
         ]  # fmt: skip
-        self._served: dict[Any, Any] = {}
         self._stands: dict[Any, bool] = {}
         self._held = [self._reserved(str(q)) for q in self.quarters]
+        self._served: dict[Any, Any] = {}
         self.plans = 0
 
     def sku(self, name: str) -> Any:
@@ -73,6 +74,7 @@ class BruteForce:
         """What was paid for the unit itself: neither its network nor its installation can be sold with it."""
         return max(paid - self.sku(sku).attach_usd - self.sku(sku).install_usd, 0.0)
 
+    @once
     def support(self, sku: str, paid: float) -> float:
         return paid * self.sku(sku).support_per_year / 4
 
@@ -138,16 +140,26 @@ class BruteForce:
             fitting.append((short, bought, sold, grown, states))
         assert fitting, "no plan fits"
         least = min(short for short, *_ in fitting)
-        costs = []
-        for slack in (0.0, 2.1e-2):
-            most = least + slack
-            near = [plan for plan in fitting if plan[0] <= most + 1e-7]
-            if least < 1e-6:
-                costs.append(min(self.money(*plan[1:]) + sum(self.serve(t, plan[4][t])[1] for t in range(self.end))
-                                 for plan in near if plan[0] < 1e-6))  # fmt: skip
-            else:
-                costs.append(min(self.money(*plan[1:]) + self.all_quarters(plan[4], most) for plan in near))
+        priced = sorted(((self.money(*plan[1:]), plan) for plan in fitting), key=lambda pair: pair[0])
+        costs = [self._least_cost(priced, least, least + slack) for slack in (0.0, 2.1e-2)]
         return least, costs[0], costs[1]
+
+    def _least_cost(self, priced: list[tuple[float, Any]], least: float, most: float) -> float:
+        """Least cost of the plans that are short by at most ``most``.
+
+        Plans come in order of their money without the load. The load and the shortfall cost something or nothing, so
+        no plan is cheaper than its money, and the search ends at the first that is not below what was found.
+        """
+        best = math.inf
+        for money, (short, _, _, _, states) in priced:
+            if money >= best:
+                break
+            if least < 1e-6:
+                if short < 1e-6:
+                    best = min(best, money + sum(self.serve(t, own)[1] for t, own in enumerate(states)))
+            elif short <= most + 1e-7:
+                best = min(best, money + self.all_quarters(states, most))
+        return best
 
     def batches(self, bought: dict[Any, int]) -> list[Batch]:
         return [
@@ -155,6 +167,7 @@ class BruteForce:
             for (site, sku, _, delivery), n in bought.items()
         ]
 
+    @once
     def price(self, sku: str, t: int) -> float:
         return self.case.catalogue.price_usd(sku, self.quarters[t])
 

@@ -275,6 +275,7 @@ def load_cost(service: Service, rows: Rows, t: int) -> Row:
             partner = service.sku[step.lpx]
             usd += step.lpx_s * (partner.power_typical_kw - partner.power_idle_kw) * usd_per_kw
         bucket = next(b for b in service.buckets[service.names[t], w] if b.bucket == step.bucket)
+        assert usd >= 0
         cost[name] = usd * service.mean(w, bucket)
     return cost
 

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import wraps
 from typing import Any
 
 import numpy as np
@@ -42,6 +44,19 @@ class Fill:
     late: float
     read_bytes: float
     valid_bytes: float
+
+
+def once(method: Callable[..., Any]) -> Callable[..., Any]:
+    """The method, worked out once for each object and its arguments: plans by the thousand ask the same."""
+
+    @wraps(method)
+    def kept(self: Any, *given: Any) -> Any:
+        key = (method.__name__, *given)
+        if key not in self._kept:
+            self._kept[key] = method(self, *given)
+        return self._kept[key]
+
+    return kept
 
 
 class Service:
@@ -83,7 +98,7 @@ class Service:
                     )
         total = sum(self.weight.values())
         self.weight = {key: value / total for key, value in self.weight.items()}
-        self._cache: dict[Any, Any] = {}
+        self._kept: dict[Any, Any] = {}
 
     def vintage(self, t: int) -> str:
         """Software of a quarter: as it is when the quarter begins."""
@@ -101,6 +116,7 @@ class Service:
         """Mean over that rate."""
         return 1.0 if self.scenario[w].deferrable else b.mean_to_peak
 
+    @once
     def loaded(self, t: int, w: str) -> dict[int, Any]:
         """Buckets with requests, by number."""
         return {b.bucket: b for b in self.buckets[self.names[t], w] if self.rate(w, b) > 0}
@@ -109,12 +125,10 @@ class Service:
         """LPX racks that hold one copy of a card."""
         return performance.lpx_racks_per_copy(self.case.cards[card], self.sku[lpx])
 
+    @once
     def ways(self, t: int, w: str) -> list[Way]:
         """Points of every bucket: the parts of the answer at their own speeds, largest batches with largest."""
-        key = ("ways", t, w)
-        if key not in self._cache:
-            self._cache[key] = [way for pool in self.pools for way in self._decode(t, w, pool)]
-        return self._cache[key]
+        return [way for pool in self.pools for way in self._decode(t, w, pool)]
 
     def _decode(self, t: int, w: str, pool: str) -> list[Way]:
         row, s = self.workloads[w], self.scenario[w]
@@ -173,6 +187,7 @@ class Service:
         included = self.sku[pool].ssd_included_bytes
         return min(self.kits[pool], key=lambda kit: (abs(kit.store_bytes - included), kit.name))
 
+    @once
     def bays(self, pool: str) -> float:
         """Share of the drive bays of a rack that is free for kits."""
         hardware = self.case.catalogue.sku(pool)
@@ -180,12 +195,10 @@ class Service:
             return 1.0
         return max(0.0, 1.0 - hardware.ssd_included_bytes / self.inside(pool).store_bytes)
 
+    @once
     def fills(self, t: int, w: str) -> list[Fill]:
         """Ways to prefill every bucket, with the share of its requests that comes late."""
-        key = ("fills", t, w)
-        if key not in self._cache:
-            self._cache[key] = [fill for pool in self.pools for fill in self._prefill(t, w, pool)]
-        return self._cache[key]
+        return [fill for pool in self.pools for fill in self._prefill(t, w, pool)]
 
     def _prefill(self, t: int, w: str, pool: str) -> list[Fill]:
         row = self.workloads[w]
@@ -258,6 +271,7 @@ class Service:
         late = min(max((start + b.share - max(start, in_time)) / b.share, 0.0), 1.0)
         return late if late >= 1e-6 else 0.0
 
+    @once
     def out_of_reach(self, t: int, w: str) -> dict[int, float]:
         """Requests by bucket that no pool brings in time beyond what may be late, the longest first; requests/s."""
         if not np.isfinite(self.scenario[w].ttft_s):
@@ -294,6 +308,7 @@ class Service:
             for at in range(lead, t + 1)
         )
 
+    @once
     def parked_bytes(self, t: int, w: str) -> float:
         """Mean bytes of a parked sequence."""
         rows, row = self.buckets[self.names[t], w], self.workloads[w]
@@ -321,21 +336,20 @@ class Service:
             part * unit.store_write_bytes_per_s * cap, part * unit.store_bytes * unit.endurance_dwpd
         )  # fmt: skip
 
+    @once
     def least(self, t: int, w: str, b: Any) -> tuple[float, float, float]:
         """Least rack-seconds on racks that read CMX: decode, full prefill, and both by a bucket's share of requests."""
-        key = ("least", t, w, b.bucket)
-        if key not in self._cache:
 
-            def reads(name: str) -> bool:
-                return self.sku[name].cmx_read_bytes_per_s > 0
+        def reads(name: str) -> bool:
+            return self.sku[name].cmx_read_bytes_per_s > 0
 
-            decode = min((x.rack_s for x in self.ways(t, w) if x.bucket == b.bucket and reads(x.pool)), default=0.0)
-            full = min((x.rack_s for x in self.fills(t, w)
-                        if x.bucket == b.bucket and x.store == "recompute" and reads(x.pool)), default=0.0)  # fmt: skip
-            total = sum(self.rate(w, x) for x in self.buckets[self.names[t], w])
-            self._cache[key] = decode, full, self.rate(w, b) / total * (decode + full)
-        return self._cache[key]
+        decode = min((x.rack_s for x in self.ways(t, w) if x.bucket == b.bucket and reads(x.pool)), default=0.0)
+        full = min((x.rack_s for x in self.fills(t, w)
+                    if x.bucket == b.bucket and x.store == "recompute" and reads(x.pool)), default=0.0)  # fmt: skip
+        total = sum(self.rate(w, x) for x in self.buckets[self.names[t], w])
+        return decode, full, self.rate(w, b) / total * (decode + full)
 
+    @once
     def idle_bytes(self, pool: str) -> float:
         """HBM of an idle unit beside the weights of the heaviest card."""
         room = [
@@ -344,6 +358,7 @@ class Service:
         ]
         return max(min(room), 0.0) * self.sku[pool].gpus
 
+    @once
     def busy_kw(self, pool: str, work: str) -> float:
         """kW of a busy GPU unit: what the case itself states, else a share of its maximum by kind of work."""
         rows = self.case.tables["hardware"]
