@@ -11,6 +11,7 @@ from procure.case import Case
 from procure.case.settings import TOKEN_WORTHS
 from procure.catalogue import Catalogue
 from procure.catalogue.sku import INFORMATIVE
+from procure.timekey import BASE, PEAK, TimeKey
 
 SITE_COLUMNS = {
     "site": "a",
@@ -29,6 +30,11 @@ SITE_COLUMNS = {
 def quarter_names(count: int) -> list[str]:
     """Quarters from 2027Q1 on."""
     return [f"{2027 + i // 4}Q{i % 4 + 1}" for i in range(count)]
+
+
+def at(t: int) -> TimeKey:
+    """The one block of a quarter."""
+    return TimeKey(BASE, t, PEAK)
 
 
 def hardware(rows: Mapping[tuple[str, str], Any], alike: Mapping[str, str] | None = None) -> pd.DataFrame:

@@ -9,6 +9,8 @@ from typing import Any
 
 import pandas as pd
 
+from procure.timekey import TimeKey, time_keys
+
 RESOURCES = {
     "power_kw": ("power", "kW"),
     "positions": ("positions", "positions"),
@@ -284,6 +286,11 @@ class Instance:
         """Whether each quarter, by its name, is ``planned`` or ``lookahead``."""
         planned = self.tables["quarters"]["planned"].tolist()
         return {name: "planned" if flag else "lookahead" for name, flag in zip(self.quarters, planned, strict=True)}
+
+    @cached_property
+    def blocks(self) -> list[TimeKey]:
+        """Every block that something is asked for in, in order."""
+        return sorted(set(time_keys(self.tables["quarters"])))
 
     @property
     def hash(self) -> str:

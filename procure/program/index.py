@@ -10,6 +10,7 @@ import pandas as pd
 
 from procure.instance import Instance
 from procure.rules.places import hosts_of
+from procure.timekey import TimeKey, time_keys
 
 T = TypeVar("T")
 
@@ -21,7 +22,7 @@ class Point(NamedTuple):
     """One row of the instance's ``serve`` table, with the rate of its bucket."""
 
     point: str
-    t: int
+    at: TimeKey
     workload: str
     bucket: str
     card: str
@@ -39,7 +40,7 @@ class Option(NamedTuple):
     """One row of the instance's ``prefill`` table, with the rate of its bucket."""
 
     option: str
-    t: int
+    at: TimeKey
     workload: str
     bucket: str
     sku: str
@@ -80,6 +81,7 @@ class Index:
         quarters = instance["quarters"]
         self.t = quarters["t"].tolist()
         self.planned = [t for t, planned in zip(self.t, quarters["planned"], strict=True) if planned]
+        self.blocks = instance.blocks
         self.discount = dict(zip(self.t, quarters["discount_factor"], strict=True))
         self.horizon = len(self.t)
         last = self.discount[self.t[-1]]
@@ -93,6 +95,11 @@ class Index:
         self._demand()
         self._service()
         self._caches()
+
+    def timed(self, name: str) -> pd.DataFrame:
+        """A table of the instance with the time key of each row as a column ``at``."""
+        table = self.instance[name]
+        return table.assign(at=time_keys(table))
 
     def _supply(self) -> None:
         instance = self.instance
@@ -132,25 +139,26 @@ class Index:
 
     def _demand(self) -> None:
         instance = self.instance
-        rates = instance["rates"]
-        self.rate = lookup(rates, ["t", "workload", "bucket"], "requests_per_s")
-        self.mean_per_peak = lookup(rates, ["t", "workload", "bucket"], "mean_per_peak")
+        rates = self.timed("rates")
+        self.rate = lookup(rates, ["at", "workload", "bucket"], "requests_per_s")
+        self.mean_per_peak = lookup(rates, ["at", "workload", "bucket"], "mean_per_peak")
         self.workload: dict[str, Any] = {row.workload: row for row in instance["workloads"].itertuples()}
-        self.task: dict[tuple[int, str], Any] = {(r.t, r.workload): r for r in instance["tasks"].itertuples()}
+        self.task: dict[tuple[TimeKey, str], Any] = {(r.at, r.workload): r for r in self.timed("tasks").itertuples()}
         self.buckets = [key for key, rate in self.rate.items() if rate > 0]
-        self.loads = sorted({(t, w) for t, w, _ in self.buckets})
-        self.load_rate: dict[tuple[int, str], float] = defaultdict(float)
-        for t, w, b in self.buckets:
-            self.load_rate[t, w] += self.rate[t, w, b]
+        self.loads = sorted({(at, w) for at, w, _ in self.buckets})
+        self.load_rate: dict[tuple[TimeKey, str], float] = defaultdict(float)
+        for at, w, b in self.buckets:
+            self.load_rate[at, w] += self.rate[at, w, b]
         self._out_of_reach()
 
     def _asked(self, name: str, kind: Any) -> list[Any]:
         """Rows of a table for buckets that are asked for, each with the rate of its bucket."""
         named = kind._fields[:-2]
         made = []
-        for values in zip(*(self.instance[name][field].tolist() for field in named), strict=True):
+        table = self.timed(name)
+        for values in zip(*(table[field].tolist() for field in named), strict=True):
             fields = dict(zip(named, values, strict=True))
-            key = (fields["t"], fields["workload"], fields["bucket"])
+            key = (fields["at"], fields["workload"], fields["bucket"])
             if self.rate.get(key, 0.0) > 0:
                 made.append(kind(**fields, rate=self.rate[key], mean_per_peak=self.mean_per_peak[key]))
         return made
@@ -164,49 +172,53 @@ class Index:
             (p, site)
             for p in points
             for site in self.sites
-            if (site, p.sku, p.t) in self.in_stock
-            and (not p.lpx_sku or ((site, p.lpx_sku, p.t) in self.in_stock and (p.card, p.lpx_sku) in self.copies))
+            if (site, p.sku, p.at.t) in self.in_stock
+            and (not p.lpx_sku or ((site, p.lpx_sku, p.at.t) in self.in_stock and (p.card, p.lpx_sku) in self.copies))
         ]
         self.store_units = group(instance["store_units"].itertuples(), lambda row: row.store)
         self.prefill = [
             (o, site)
             for o in options
             for site in self.sites
-            if (site, o.sku, o.t) in self.in_stock
-            and (o.store == "recompute" or any((site, u.sku, o.t) in self.in_stock for u in self.store_units[o.store]))
+            if (site, o.sku, o.at.t) in self.in_stock
+            and (
+                o.store == "recompute" or any((site, u.sku, o.at.t) in self.in_stock for u in self.store_units[o.store])
+            )
         ]
-        self.serve_by_pool = group(self.serve, lambda x: (x[1], x[0].sku, x[0].t))
-        self.prefill_by_pool = group(self.prefill, lambda x: (x[1], x[0].sku, x[0].t))
+        self.serve_by_pool = group(self.serve, lambda x: (x[1], x[0].sku, x[0].at))
+        self.prefill_by_pool = group(self.prefill, lambda x: (x[1], x[0].sku, x[0].at))
 
     def _caches(self) -> None:
         instance = self.instance
         self.tier = lookup(instance["stores"], ["store"], "tier")
         self.return_share = lookup(instance["stores"], ["store"], "return_share")
         self.reader_bytes_per_s = lookup(instance["store_readers"], ["sku"], "read_bytes_per_s")
-        self.ages = group(instance["ages"].itertuples(), lambda row: (row.t, row.workload))
+        self.ages = group(self.timed("ages").itertuples(), lambda row: (row.at, row.workload))
         self.kept = [
-            (t, site, w, age.interval, store)
-            for t, site, w, store in sorted({
-                (o.t, site, o.workload, o.store) for o, site in self.prefill if o.store != "recompute"
+            (at, site, w, age.interval, store)
+            for at, site, w, store in sorted({
+                (o.at, site, o.workload, o.store) for o, site in self.prefill if o.store != "recompute"
             })
-            for age in self.ages[t, w]
+            for age in self.ages[at, w]
         ]  # fmt: skip
-        self.kv_bytes = lookup(instance["parked"], ["t", "workload"], "kv_bytes")
-        self.reads = group((x for x in self.prefill if x[0].store != "recompute"), lambda x: (x[0].t, x[1], x[0].store))
+        self.kv_bytes = lookup(self.timed("parked"), ["at", "workload"], "kv_bytes")
+        self.reads = group(
+            (x for x in self.prefill if x[0].store != "recompute"), lambda x: (x[0].at, x[1], x[0].store)
+        )
         self.kept_by_store = group(self.kept, lambda k: (k[0], k[1], k[4]))
 
     def _out_of_reach(self) -> None:
         """Requests that no hardware brings in time beyond what may be late: shares of their bucket and workload."""
         self.out_of_reach = dict.fromkeys(self.buckets, 0.0)
         self.beyond = dict.fromkeys(self.loads, 0.0)
-        for key, share in lookup(self.instance["out_of_reach"], ["t", "workload", "bucket"], "share").items():
+        for key, share in lookup(self.timed("out_of_reach"), ["at", "workload", "bucket"], "share").items():
             self.out_of_reach[key] = share
             self.beyond[key[:2]] += share * self.rate[key] / self.load_rate[key[:2]]
         self.reachable = {
-            (t, w, b): (1.0 - self.out_of_reach[t, w, b]) / (1.0 - self.beyond[t, w])
-            if self.beyond[t, w] < ALL
+            (at, w, b): (1.0 - self.out_of_reach[at, w, b]) / (1.0 - self.beyond[at, w])
+            if self.beyond[at, w] < ALL
             else 0.0
-            for t, w, b in self.buckets
+            for at, w, b in self.buckets
         }
         """Share of a bucket's rate that is served for each share of the workload's rate that is."""
 

@@ -14,7 +14,7 @@ def serve_usd(index: Index) -> Iterator[tuple[Point, str, float]]:
         usd = p.rack_s * load[site, p.sku]
         if p.lpx_sku:
             usd += p.lpx_rack_s * load[site, p.lpx_sku]
-        yield p, site, usd * p.rate * p.mean_per_peak * index.discount[p.t]
+        yield p, site, usd * p.rate * p.mean_per_peak * index.discount[p.at.t]
 
 
 def prefill_usd(index: Index) -> Iterator[tuple[Option, str, float]]:
@@ -22,4 +22,4 @@ def prefill_usd(index: Index) -> Iterator[tuple[Option, str, float]]:
     load = lookup(index.instance["upkeep"], ["site", "sku"], "prefill_usd_per_quarter")
     for o, site in index.prefill:
         usd = o.rack_s * load[site, o.sku]
-        yield o, site, usd * o.rate * o.mean_per_peak * index.discount[o.t]
+        yield o, site, usd * o.rate * o.mean_per_peak * index.discount[o.at.t]

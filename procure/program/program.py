@@ -11,6 +11,7 @@ import pyomo.environ as pyo
 
 from procure.families import contents
 from procure.instance import Instance
+from procure.program.declare import check, first_stage
 from procure.program.index import Index
 from procure.program.linear import Terms
 from procure.program.part import Part
@@ -28,7 +29,11 @@ class Program:
 
 
 def build(instance: Instance, parts: Mapping[str, Part] | None = None) -> Program:
-    """Build the whole program of an instance, of all families unless ``parts`` says otherwise."""
+    """Build the whole program of an instance, of all families unless ``parts`` says otherwise.
+
+    Raises:
+        Undeclared: a family's decisions or rows are not what they say of themselves.
+    """
     index = Index(instance)
     paused = gc.isenabled()
     gc.disable()  # nothing here is cyclic garbage, and collections are half of the build time
@@ -41,12 +46,12 @@ def build(instance: Instance, parts: Mapping[str, Part] | None = None) -> Progra
 
 
 def assemble(index: Index, parts: Iterable[Part]) -> pyo.ConcreteModel:
-    """The model of some families over index sets: every decision first, then the rows, then both objectives."""
+    """The model of some families over index sets: every decision first, then the rows, then both objectives.
+
+    Raises:
+        Undeclared: a family's decisions or rows are not what they say of themselves.
+    """
     model, parts = pyo.ConcreteModel(), list(parts)
-    model.counting = []
-    """Integers that only add up others; they are whole where those are."""
-    model.linking = []
-    """Continuous variables that tie quarters together; given these and the integers, quarters are independent."""
     for part in parts:
         if part.variables is not None:
             part.variables(model, index)
@@ -55,6 +60,7 @@ def assemble(index: Index, parts: Iterable[Part]) -> pyo.ConcreteModel:
             add(model, index)
     least_cost(model, index, parts)
     least_shortfall(model, index)
+    check(model)
     return model
 
 
@@ -69,11 +75,11 @@ def least_cost(m: Any, index: Index, parts: Iterable[Part]) -> None:
     for part in parts:
         if part.cost is not None:
             part.cost(m, index, terms)
-    m.always = pyo.Var(bounds=(1.0, 1.0))
-    terms.add(terms.constant, m.always)
+    m.always = first_stage([0], bounds=(1.0, 1.0))
+    terms.add(terms.constant, m.always[0])
     m.cost = pyo.Objective(expr=terms.expression, sense=pyo.minimize)
 
 
 def least_shortfall(m: Any, index: Index) -> None:
     """Least weighted shortfall over planned quarters: Σ_t quarter_short[t], in basis points of their demand."""
-    m.shortfall = pyo.Objective(expr=pyo.quicksum(m.quarter_short[t] for t in index.planned), sense=pyo.minimize)
+    m.shortfall = pyo.Objective(expr=pyo.quicksum(m.quarter_short.values()), sense=pyo.minimize)

@@ -24,6 +24,7 @@ from procure.program.index import Index
 from procure.quarter import Quarter
 from procure.rules.places import POD_PLACES, pod_places
 from procure.solver.compile import Compiled
+from procure.timekey import TimeKey
 
 TINY = 1e-7
 """Shares of a rate below this are the solver's tolerance, not service."""
@@ -158,7 +159,7 @@ def _serving(m: Any, index: Index, value: Values, names: list[str]) -> pd.DataFr
         if share > TINY:
             rate = share * p.rate
             rows.append(
-                (names[p.t], site, p.workload, p.bucket, p.deployment, p.sku, rate, rate * p.rack_s,
+                (names[p.at.t], site, p.workload, p.bucket, p.deployment, p.sku, rate, rate * p.rack_s,
                  rate * p.lpx_rack_s, evidence[p.point], p.point)
             )  # fmt: skip
     return frame("serving", rows)
@@ -170,39 +171,39 @@ def _prefill(m: Any, index: Index, value: Values, names: list[str]) -> pd.DataFr
         share = value(m.prefill[o.option, site])
         if share > TINY:
             rate = share * o.rate
-            rows.append((names[o.t], site, o.workload, o.bucket, o.sku, o.sku, o.store, rate, rate * o.rack_s))
+            rows.append((names[o.at.t], site, o.workload, o.bucket, o.sku, o.sku, o.store, rate, rate * o.rack_s))
     return frame("prefill", rows)
 
 
 def _retention(m: Any, index: Index, value: Values, names: list[str]) -> pd.DataFrame:
     rows = []
-    for t, site, w, interval, store in index.kept:
-        share = value(m.kept[t, site, w, interval, store])
+    for at, site, w, interval, store in index.kept:
+        share = value(m.kept[at, site, w, interval, store])
         if share > TINY:
-            rows.append((names[t], site, w, store, interval, share * index.load_rate[t, w]))
+            rows.append((names[at.t], site, w, store, interval, share * index.load_rate[at, w]))
     return frame("retention", rows)
 
 
 def _placement(m: Any, index: Index, value: Values, names: list[str]) -> pd.DataFrame:
-    parked: dict[tuple[int, str, str, str], list[float]] = defaultdict(lambda: [0.0, 0.0, 0.0, 0.0, 0.0])
-    for t, site, w, interval, store in index.kept:
-        share = value(m.kept[t, site, w, interval, store])
+    parked: dict[tuple[TimeKey, str, str, str], list[float]] = defaultdict(lambda: [0.0, 0.0, 0.0, 0.0, 0.0])
+    for at, site, w, interval, store in index.kept:
+        share = value(m.kept[at, site, w, interval, store])
         if share > TINY:
-            entry = parked[t, site, w, store]
-            rate = share * index.load_rate[t, w]
-            entry[0] += index.kv_bytes[t, w] * parked_seconds(index, t, w, interval, store) * rate
-            entry[3] += index.kv_bytes[t, w] * rate if interval == 0 else 0.0
-            entry[4] = max(entry[4], index.ages[t, w][interval].age_to_s)
+            entry = parked[at, site, w, store]
+            rate = share * index.load_rate[at, w]
+            entry[0] += index.kv_bytes[at, w] * parked_seconds(index, at, w, interval, store) * rate
+            entry[3] += index.kv_bytes[at, w] * rate if interval == 0 else 0.0
+            entry[4] = max(entry[4], index.ages[at, w][interval].age_to_s)
     for o, site in index.prefill:
         share = value(m.prefill[o.option, site])
         if o.store != "recompute" and share > TINY:
-            entry = parked[o.t, site, o.workload, o.store]
+            entry = parked[o.at, site, o.workload, o.store]
             entry[1] += share * o.rate
             entry[2] += share * o.rate * o.read_bytes
             entry[3] -= share * o.rate * o.valid_bytes
     rows = [
-        (names[t], site, w, store, index.tier[store], size, hits, read, max(write, 0.0), age)
-        for (t, site, w, store), (size, hits, read, write, age) in parked.items()
+        (names[at.t], site, w, store, index.tier[store], size, hits, read, max(write, 0.0), age)
+        for (at, site, w, store), (size, hits, read, write, age) in parked.items()
     ]
     return frame("kv_placement", rows)
 
@@ -214,15 +215,15 @@ def _sla(m: Any, index: Index, value: Values, names: list[str], prefill: pd.Data
     """
     first = first_tokens(index.instance, prefill)
     rows = []
-    for t, w in index.loads:
-        given, target, task = first[names[t], w], index.workload[w], index.task[t, w]
+    for at, w in index.loads:
+        given, target, task = first[names[at.t], w], index.workload[w], index.task[at, w]
         late = given.late_share
-        short = value(m.short[t, w]) + (value(m.tolerated[t, w]) if (t, w) in m.tolerated else 0.0)
-        short += late - (value(m.late[t, w]) if (t, w) in m.late else 0.0)
+        short = value(m.short[at, w]) + (value(m.tolerated[at, w]) if (at, w) in m.tolerated else 0.0)
+        short += late - (value(m.late[at, w]) if (at, w) in m.late else 0.0)
         short = min(short, 1.0) if short > TINY else 0.0
         seconds = float(task_s(task.calls, given.mean_s, task.output_s, task.tool_s))
         rows.append(
-            (names[t], w, index.load_rate[t, w], 1.0 - short, short, "", target.ttft_target_s, given.in_time_share,
+            (names[at.t], w, index.load_rate[at, w], 1.0 - short, short, "", target.ttft_target_s, given.in_time_share,
              target.tps_target, seconds, late, given.out_of_reach_share, target.ttft_share, given.reached_s)
         )  # fmt: skip
     return frame("sla", rows)
@@ -230,8 +231,8 @@ def _sla(m: Any, index: Index, value: Values, names: list[str], prefill: pd.Data
 
 def _demand(index: Index, names: list[str]) -> pd.DataFrame:
     rows = [
-        (names[r.t], r.workload, r.bucket, index.rate.get((r.t, r.workload, r.bucket), 0.0), r.input_tokens,
+        (names[r.at.t], r.workload, r.bucket, index.rate.get((r.at, r.workload, r.bucket), 0.0), r.input_tokens,
          r.input_upper_tokens, r.thinking_tokens, r.visible_tokens, r.kv_bytes)
-        for r in index.instance["lengths"].itertuples()
+        for r in index.timed("lengths").itertuples()
     ]  # fmt: skip
     return frame("demand", rows)

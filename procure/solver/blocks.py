@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from scipy.sparse import csgraph
 
 from procure.solver.compile import Compiled
 from procure.solver.highs import (
@@ -22,6 +21,7 @@ from procure.solver.highs import (
     run,
     set_option,
 )
+from procure.timekey import TimeKey
 
 NEGLIGIBLE = 1e-8
 """A breach of a feasibility cut that counts as none, in units of the column that mends it most: ten times what the
@@ -68,17 +68,23 @@ class Outcome:
     excess: float
 
 
-def find_blocks(compiled: Compiled) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Columns and rows of each part that is independent of the others once the master columns are fixed."""
-    free = np.flatnonzero(~compiled.master)
-    incidence = compiled.matrix[:, free]
-    rows = incidence.shape[0]
-    graph = sparse.bmat([[None, incidence != 0], [(incidence != 0).T, None]])
-    _, label = csgraph.connected_components(graph, directed=False)
-    blocks = []
-    for number in np.unique(label[rows:]):
-        blocks.append((free[label[rows:] == number], np.flatnonzero(label[:rows] == number)))
-    return blocks
+@dataclass(frozen=True)
+class Part:
+    """One block of a compiled program: its time key, and the positions of its columns and rows."""
+
+    at: TimeKey
+    columns: np.ndarray
+    rows: np.ndarray
+
+
+def parts_of(compiled: Compiled) -> list[Part]:
+    """The blocks as declared, which are independent of each other once the first stage is fixed."""
+    found = []
+    for number, at in enumerate(compiled.blocks):
+        columns = np.flatnonzero(compiled.column_block == number)
+        if len(columns):
+            found.append(Part(at, columns, np.flatnonzero(compiled.row_block == number)))
+    return found
 
 
 def _least(cost: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> float:
@@ -90,18 +96,18 @@ def _least(cost: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> float:
 class Block:
     """One independent part, kept ready in the solver for many fleets."""
 
-    def __init__(
-        self, number: int, compiled: Compiled, columns: np.ndarray, rows: np.ndarray, cost: np.ndarray, options: Options
-    ) -> None:
-        self.number = number
-        self.columns, self.rows = columns, rows
-        part = compiled.matrix[rows]
-        self._master_part = part[:, np.flatnonzero(compiled.master)]
-        own = part[:, columns]
-        elastic = np.where(compiled.elastic[rows], -1.0, 0.0).reshape(-1, 1)
-        measured = np.abs(self._master_part[compiled.elastic[rows]]).sum(axis=0)
-        self.short_columns = np.flatnonzero(measured)
-        """Positions among the master columns that give this block its shortfall."""
+    def __init__(self, number: int, compiled: Compiled, part: Part, cost: np.ndarray, options: Options) -> None:
+        self.number, self.at = number, part.at
+        self.columns, self.rows = columns, rows = part.columns, part.rows
+        matrix = compiled.matrix[rows]
+        self._master_part = matrix[:, np.flatnonzero(compiled.master)]
+        own = matrix[:, columns]
+        mendable = compiled.mendable[rows]
+        # Excess loosens a row as the column that mends it does: down from a most, up from a least.
+        elastic = np.where(mendable, np.where(np.isfinite(compiled.row_upper[rows]), -1.0, 1.0), 0.0).reshape(-1, 1)
+        measured = np.abs(self._master_part[mendable]).sum(axis=0)
+        self.short_columns = np.flatnonzero(np.where(compiled.mends[compiled.master], measured, 0.0))
+        """Positions among the master columns that mend what a fleet breaks: they give this block its shortfall."""
         self._matrix = sparse.csr_matrix(sparse.hstack([own, sparse.csr_matrix(elastic)]))
         self._bounds = compiled.row_lower[rows], compiled.row_upper[rows]
         self._lower = np.append(compiled.col_lower[columns], 0.0)
@@ -112,19 +118,19 @@ class Block:
         self._cost = np.append(cost[columns], 0.0)
         nothing = np.zeros(len(columns))
         upper = np.append(self._upper[:-1], INFINITY)
-        self._cheapest = self._solver(np.append(cost[columns], self._price(compiled.elastic[rows])), upper)
+        self._cheapest = self._solver(np.append(cost[columns], self._price(mendable)), upper)
         self._least_short = self._solver(np.append(nothing, 1.0), upper)
         self._least_broken: Any = None
         self.floor = _least(cost[columns], compiled.col_lower[columns], compiled.col_upper[columns])
         """A value that the cost of this block is never below, from the bounds of its columns alone; may be −inf."""
 
-    def _price(self, elastic: np.ndarray) -> float:
+    def _price(self, mendable: np.ndarray) -> float:
         """A price on excess shortfall that, as a rule, makes it dearer than any other way to serve, M USD per unit.
 
         Ten times what it takes to tolerate instead, of the workload where that is most. No bound hangs on it: where
         the price is too low, :meth:`serve` asks for the least excess.
         """
-        part = sparse.csc_matrix(self._matrix[elastic][:, :-1])
+        part = sparse.csc_matrix(self._matrix[mendable][:, :-1])
         weight = np.asarray(np.abs(part).sum(axis=0)).ravel()
         weighed = weight[weight > 0.0]
         dearest = float(self._cost[self._tolerated].max(initial=0.0))
@@ -200,7 +206,7 @@ class Block:
             self._least_broken = self._breakable()
         answer = self._run(self._least_broken, x)
         if answer.status != "optimal":
-            raise RuntimeError(f"a quarter's rows could not be loosened: HiGHS says {answer.status}")
+            raise RuntimeError(f"the rows of block {self.at.words} could not be loosened: HiGHS says {answer.status}")
         return Outcome(self._cut(answer, feasibility=True), None, None, float("inf"))
 
     def _breakable(self) -> Any:
@@ -233,7 +239,7 @@ class Block:
         assert answer.row_dual is not None
         cut = self.cut(answer.row_dual, feasibility, DUAL_SLACK)
         if cut is None:
-            raise RuntimeError("the duals of a quarter's optimum leave a column without a price")
+            raise RuntimeError(f"the duals of block {self.at.words} leave a column without a price")
         return cut
 
     def cut(self, multipliers: np.ndarray, feasibility: bool, slack: float = DUAL_ROUNDING) -> Cut | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +12,8 @@ from scipy import sparse
 
 from procure.plan.plan import SERVED
 from procure.program import Program
+from procure.program.declare import Rows, block_of, declaration
+from procure.timekey import TimeKey
 
 MOST_SHORT_TOLERANCE = 1e-2
 LEAST_SHORT_TOLERANCE = 1e-4
@@ -21,10 +24,12 @@ LEAST_SHORT_TOLERANCE = 1e-4
 class Compiled:
     """min c·x subject to row_lower ≤ A·x ≤ row_upper, col_lower ≤ x ≤ col_upper, some x integer.
 
-    ``cost`` (M USD) and ``shortfall`` (basis points of weighted planned demand) are the two objectives. ``counting``
-    marks integer columns that only add up others; ``linking`` marks continuous columns that, with the integer ones, tie
-    the quarters together; ``tolerated`` marks the columns of what may go unserved and count as served; ``elastic``
-    marks the rows that measure shortfall, which more of the master's ``quarter_short`` mends.
+    ``cost`` (M USD) and ``shortfall`` (basis points of weighted planned demand) are the two objectives. The rest is
+    what variables and rows were declared to be (:mod:`procure.program.declare`): ``column_block`` and ``row_block`` are
+    positions in ``blocks``, or -1 for what is decided first; ``helps`` is 1 where more of a first-stage column only
+    loosens the rows of blocks, -1 where it only tightens them; ``counting`` marks integer columns that only add up
+    others; ``tolerated`` the columns of what may go unserved and count as served; ``mendable`` the rows that a fleet
+    may break, and ``mends`` the first-stage columns that make up for it, one for one.
     """
 
     matrix: sparse.csr_matrix
@@ -34,9 +39,13 @@ class Compiled:
     col_upper: np.ndarray
     integer: np.ndarray
     counting: np.ndarray
-    linking: np.ndarray
+    helps: np.ndarray
     tolerated: np.ndarray
-    elastic: np.ndarray
+    mendable: np.ndarray
+    mends: np.ndarray
+    column_block: np.ndarray
+    row_block: np.ndarray
+    blocks: list[TimeKey]
     cost: np.ndarray
     shortfall: np.ndarray
     columns: list[str]
@@ -47,8 +56,8 @@ class Compiled:
 
     @property
     def master(self) -> np.ndarray:
-        """Columns given which the rest falls apart into independent blocks."""
-        return self.integer | self.linking
+        """Columns of the first stage, given which the rest falls apart into independent blocks."""
+        return self.column_block < 0
 
     @property
     def short_tolerance(self) -> float:
@@ -57,7 +66,7 @@ class Compiled:
         A hundredth at most, and no more than what counts as served of the smallest workload: else all of a small one
         could be dropped for nothing as soon as anything is short.
         """
-        weights = self.matrix[np.flatnonzero(self.elastic)].data
+        weights = self.matrix[np.flatnonzero(self.mendable)].data
         smallest = weights[weights > 0].min(initial=np.inf)
         return float(min(MOST_SHORT_TOLERANCE, max(SERVED * smallest, LEAST_SHORT_TOLERANCE)))
 
@@ -82,31 +91,51 @@ def compile_program(program: Program) -> Compiled:
     objectives = form.c.toarray()
     rhs = np.asarray(form.rhs, dtype=float)
     sense = np.array([row.bound_type for row in form.rows], dtype=int)
-    counting = {id(v) for var in model.counting for v in var.values()}
-    linking = {id(v) for var in model.linking for v in var.values()}
-    tolerated = {id(v) for v in model.tolerated.values()}
+    blocks = program.index.blocks
+    position: dict[TimeKey | None, int] = {None: -1, **{at: i for i, at in enumerate(blocks)}}
+    said = [declaration(v.parent_component()) for v in form.columns]
+    rows = [row.constraint for row in form.rows]
+    matrix = sparse.csr_matrix(form.A)
+    column_block = np.array([position[block_of(v)] for v in form.columns], dtype=int)
+    row_block = np.array([position[block_of(row)] for row in rows], dtype=int)
     lower = np.array([-np.inf if v.lb is None else v.lb for v in form.columns], dtype=float)
     upper = np.array([np.inf if v.ub is None else v.ub for v in form.columns], dtype=float)
     return Compiled(
-        matrix=sparse.csr_matrix(form.A),
+        matrix=matrix,
         row_lower=np.where(sense <= 0, rhs, -np.inf),
         row_upper=np.where(sense >= 0, rhs, np.inf),
         col_lower=lower,
         col_upper=upper,
         integer=np.array([v.is_integer() or v.is_binary() for v in form.columns], dtype=bool),
-        counting=np.array([id(v) in counting for v in form.columns], dtype=bool),
-        linking=np.array([id(v) in linking for v in form.columns], dtype=bool),
-        tolerated=np.array([id(v) in tolerated for v in form.columns], dtype=bool),
-        elastic=np.array(
-            [row.constraint.parent_component() is model.shortfall_of_quarter for row in form.rows], dtype=bool
-        ),
+        counting=np.array([decision.counts for decision in said], dtype=bool),
+        helps=np.array([decision.more for decision in said], dtype=int)
+        * ~_named(form.columns, rows, matrix, lambda row: row.against),
+        tolerated=np.array([decision.tolerated for decision in said], dtype=bool),
+        mendable=np.array([declaration(row.parent_component()).mended_by != "" for row in rows], dtype=bool),
+        mends=_named(form.columns, rows, matrix, lambda row: (row.mended_by,) if row.mended_by else ()),
+        column_block=column_block,
+        # A row over the fleet alone is the master's, of whatever block it is.
+        row_block=np.where(abs(matrix) @ (column_block >= 0) > 0, row_block, -1),
+        blocks=blocks,
         cost=objectives[names.index("cost")],
         shortfall=objectives[names.index("shortfall")],
         columns=[v.name for v in form.columns],
-        rows=[row.constraint.name for row in form.rows],
-        keys=[_key(row.constraint) for row in form.rows],
+        rows=[row.name for row in rows],
+        keys=[_key(row) for row in rows],
         variables=list(form.columns),
     )
+
+
+def _named(
+    columns: list[Any], rows: list[Any], matrix: sparse.csr_matrix, names: Callable[[Rows], tuple[str, ...]]
+) -> np.ndarray:
+    """Which columns stand in a row whose declaration names their variable."""
+    found = np.zeros(len(columns), dtype=bool)
+    for i, row in enumerate(rows):
+        for name in names(declaration(row.parent_component())):
+            for j in matrix.indices[matrix.indptr[i] : matrix.indptr[i + 1]]:
+                found[j] |= columns[j].parent_component().local_name == name
+    return found
 
 
 def _key(constraint: Any) -> tuple[str, tuple[Any, ...]]:

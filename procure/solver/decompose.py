@@ -16,7 +16,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from procure.families.scales import BASIS_POINTS
-from procure.solver.blocks import NEGLIGIBLE, Block, Cut, Outcome, find_blocks
+from procure.program.declare import More
+from procure.solver.blocks import NEGLIGIBLE, Block, Cut, Outcome, parts_of
 from procure.solver.compile import Compiled, limited, tolerates
 from procure.solver.highs import (
     INFINITY,
@@ -64,20 +65,15 @@ class Decomposition:
         self.compiled = compiled
         self.options = options
         self.columns = np.flatnonzero(compiled.master)
-        parts = find_blocks(compiled)
-        self.blocks = [Block(i, compiled, c, r, compiled.cost, options) for i, (c, r) in enumerate(parts)]
-        taken = np.zeros(compiled.matrix.shape[0], dtype=bool)
-        for _, rows in parts:
-            taken[rows] = True
-        self.rows = np.flatnonzero(~taken)
+        self.blocks = [Block(i, compiled, part, compiled.cost, options) for i, part in enumerate(parts_of(compiled))]
+        self.rows = np.flatnonzero(compiled.row_block < 0)
         self.cuts: list[Cut] = []
         self._strict = False
         self._workers = ThreadPoolExecutor(2)
-        helps, hurts = _effects(compiled, np.flatnonzero(taken), self.columns)
-        whole = compiled.integer[self.columns]
-        self.helping, self.hurting = (np.flatnonzero(whole & a & ~b) for a, b in ((helps, hurts), (hurts, helps)))
-        """Integer master columns of which more only loosens the rows of the quarters, and of which more only tightens
-        them; columns that do both are in neither."""
+        whole, helps = compiled.integer[self.columns], compiled.helps[self.columns]
+        self.helping, self.hurting = (np.flatnonzero(whole & (helps == way)) for way in (More.HELPS, More.HURTS))
+        """Integer master columns of which more only loosens the rows of the blocks, and of which more only tightens
+        them."""
         shorts = compiled.shortfall[self.columns] != 0.0
         self.shorts = np.flatnonzero(shorts)
 
@@ -96,18 +92,6 @@ class Decomposition:
         asked = [self._workers.submit(act, block) for block in self.blocks]
         wait(asked)  # all of them, also where one is out of time: the next stage must find their solvers at rest
         return [answer.result() for answer in asked]
-
-
-def _effects(compiled: Compiled, rows: np.ndarray, columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Whether more of a column loosens some of the rows, and whether it tightens some; an equation counts as both."""
-    part = compiled.matrix[rows][:, columns].tocsc()
-    rises = np.isfinite(compiled.row_lower[rows]).astype(float)
-    falls = np.isfinite(compiled.row_upper[rows]).astype(float)
-    up, down = part.maximum(0), (-part).maximum(0)
-    loosens = up.T @ (rises * (1 - falls)) + down.T @ (falls * (1 - rises))
-    tightens = up.T @ falls + down.T @ rises
-    both = abs(part).T @ (rises * falls)
-    return np.asarray(loosens + both > 0), np.asarray(tightens + both > 0)
 
 
 class _Run:

@@ -24,6 +24,7 @@ from procure.plan.plan import SERVED
 from procure.program import Program
 from procure.solver.compile import Compiled
 from procure.solver.highs import INFINITY, Answer, Options, load, new_solver, run, set_option
+from procure.timekey import TimeKey
 
 RELIEF = 0.05
 """A limit is a cause if without it at least this share of what is missing would be served."""
@@ -69,7 +70,7 @@ UNKNOWN = "not known"
 class Cause:
     """Why a workload is short in a quarter."""
 
-    t: int
+    at: TimeKey
     workload: str
     text: str
 
@@ -79,7 +80,7 @@ def causes(
     compiled: Compiled,
     instance: Instance,
     values: np.ndarray,
-    short: dict[tuple[int, str], float],
+    short: dict[tuple[TimeKey, str], float],
     options: Options,
 ) -> list[Cause]:
     """Why each workload is short in a quarter: see :class:`_Case` for the questions, in their order.
@@ -87,14 +88,14 @@ def causes(
     Args:
         program, compiled, instance: what was solved.
         values: the plan's value of every column.
-        short: share unserved by quarter and workload, for those to explain.
+        short: share unserved by block and workload, for those to explain.
         options: seed, threads and the time that is left.
     """
     if not short:
         return []
     questions = _Questions(program, compiled, values, sorted(short), options)
     asked = _Case(program, instance, questions)
-    return [Cause(t, w, asked.cause(t, w)) for t, w in sorted(short)]
+    return [Cause(at, w, asked.cause(at, w)) for at, w in sorted(short)]
 
 
 class _Case:
@@ -104,30 +105,30 @@ class _Case:
         self.index, self.ask = program.index, questions
         self.best = at_best(instance.tables)
         self.serving: dict[str, set[str]] = defaultdict(set)
-        self.pointed: set[tuple[int, str]] = set()
-        for r in instance["serve"].itertuples():
+        self.pointed: set[tuple[TimeKey, str]] = set()
+        for r in self.index.timed("serve").itertuples():
             self.serving[r.workload].add(r.sku)
-            self.pointed.add((r.t, r.workload))
+            self.pointed.add((r.at, r.workload))
         self.arrival: dict[str, int] = {}
         for _, sku, t in self.index.orders:
             arrival = t + int(self.index.sku[sku].lead_quarters)
             self.arrival[sku] = min(self.arrival.get(sku, arrival), arrival)
 
-    def cause(self, t: int, workload: str) -> str:
+    def cause(self, at: TimeKey, workload: str) -> str:
         """Why a workload is short in a quarter, in words; what is out of reach of its TTFT apart from the rest."""
-        away = self.index.beyond[t, workload]
-        if self.ask.short_share((t, workload)) - away <= SERVED:
-            return f"out of reach: {self.best[t, workload].words}" if away > 0 else self._cause(t, workload)
-        text = self._cause(t, workload)
+        away = self.index.beyond[at, workload]
+        if self.ask.short_share((at, workload)) - away <= SERVED:
+            return f"out of reach: {self.best[at.t, workload].words}" if away > 0 else self._cause(at, workload)
+        text = self._cause(at, workload)
         if TTFT in text:
-            text += f" ({self.best[t, workload].words})"
-        return f"{text}; {away:.1%} out of reach: {self.best[t, workload].words}" if away > 0 else text
+            text += f" ({self.best[at.t, workload].words})"
+        return f"{text}; {away:.1%} out of reach: {self.best[at.t, workload].words}" if away > 0 else text
 
-    def _cause(self, t: int, workload: str) -> str:
-        key = (t, workload)
+    def _cause(self, at: TimeKey, workload: str) -> str:
+        key = (at, workload)
         if key not in self.pointed:
             return NO_DEPLOYMENT
-        if t not in self.index.planned:
+        if at.t not in self.index.planned:
             parts = self.ask.relaxed((), key)
             if parts is None:
                 return UNKNOWN
@@ -137,7 +138,7 @@ class _Case:
         if free is None:
             return UNKNOWN
         if not free:
-            return self._beyond_limits(t, workload)
+            return self._beyond_limits(at.t, workload)
         alone = {name: self._relieves((name,), key) for name in self.ask.present}
         named = [name for name, relieves in alone.items() if relieves]
         if named:
@@ -151,7 +152,7 @@ class _Case:
             return NOTHING_TO_BUY
         return LEAD_TIME if t < min(arrivals) else UNKNOWN
 
-    def _relieves(self, lift: tuple[str, ...], key: tuple[int, str]) -> bool | None:
+    def _relieves(self, lift: tuple[str, ...], key: tuple[TimeKey, str]) -> bool | None:
         """Whether more is served without some limits; None if it is not known.
 
         Parts of units serve at least as much as whole ones. Where they would serve more within all limits, whole units
@@ -160,7 +161,7 @@ class _Case:
         relaxed = self.ask.relaxed(lift, key)
         return self.ask.whole(lift, key) if relaxed and self.ask.relaxed((), key) is not False else relaxed
 
-    def _together(self, key: tuple[int, str]) -> str:
+    def _together(self, key: tuple[TimeKey, str]) -> str:
         """No limit alone: those are named without whose lifting that of all others does not help."""
         needed = [
             name
@@ -180,34 +181,34 @@ class _Questions:
         program: Program,
         compiled: Compiled,
         values: np.ndarray,
-        short: list[tuple[int, str]],
+        short: list[tuple[TimeKey, str]],
         options: Options,
     ) -> None:
         self.program, self.compiled, self.values, self.options = program, compiled, values, options
         self.end = time.perf_counter() + min(SECONDS, options.left())
         self._left_ahead = SECONDS_AHEAD
         planned = program.index.planned
-        self.short = {ahead: [key for key in short if (key[0] not in planned) == ahead] for ahead in (False, True)}
-        self._batches: dict[tuple[tuple[str, ...], bool], dict[tuple[int, str], bool | None]] = {}
-        self._whole: dict[tuple[tuple[str, ...], tuple[int, str]], bool | None] = {}
+        self.short = {ahead: [key for key in short if (key[0].t not in planned) == ahead] for ahead in (False, True)}
+        self._batches: dict[tuple[tuple[str, ...], bool], dict[tuple[TimeKey, str], bool | None]] = {}
+        self._whole: dict[tuple[tuple[str, ...], tuple[TimeKey, str]], bool | None] = {}
 
     @cached_property
     def present(self) -> tuple[str, ...]:
         """Limits that the program has rows of."""
         return tuple(name for name in LIMITS if self._rows((name,)).any())
 
-    def relaxed(self, lift: Iterable[str], key: tuple[int, str]) -> bool | None:
+    def relaxed(self, lift: Iterable[str], key: tuple[TimeKey, str]) -> bool | None:
         """Whether more is served without the limits if units could be bought in parts; None: no answer in time."""
         limits = tuple(name for name in lift if name in self.present)
-        ahead = key[0] not in self.program.index.planned
+        ahead = key[0].t not in self.program.index.planned
         if (limits, ahead) not in self._batches:
             self._batches[limits, ahead] = self._batch(limits, ahead)
         return self._batches[limits, ahead][key]
 
-    def whole(self, limits: tuple[str, ...], key: tuple[int, str]) -> bool | None:
+    def whole(self, limits: tuple[str, ...], key: tuple[TimeKey, str]) -> bool | None:
         """The same in whole units."""
         if (limits, key) not in self._whole:
-            begin, ahead = time.perf_counter(), key[0] not in self.program.index.planned
+            begin, ahead = time.perf_counter(), key[0].t not in self.program.index.planned
             seconds = min(SECONDS_IN_WHOLE, self._left_ahead) if ahead else SECONDS_IN_WHOLE
             if seconds <= 0:
                 return None
@@ -220,7 +221,7 @@ class _Questions:
             self._left_ahead -= (time.perf_counter() - begin) * ahead
         return self._whole[limits, key]
 
-    def _batch(self, limits: tuple[str, ...], ahead: bool) -> dict[tuple[int, str], bool | None]:
+    def _batch(self, limits: tuple[str, ...], ahead: bool) -> dict[tuple[TimeKey, str], bool | None]:
         """One linear program that puts the question of every workload and quarter at once.
 
             max Σ_k y[k]    subject to the rows and
@@ -251,17 +252,17 @@ class _Questions:
             }
         return {key: bool(part > 0.5) for key, part in zip(keys, reached, strict=True)}
 
-    def _one_by_one(self, solver: Any, key: tuple[int, str]) -> bool:
+    def _one_by_one(self, solver: Any, key: tuple[TimeKey, str]) -> bool:
         """The question of one workload; without time for it all together are believed, who say that something helps."""
         verdict = _verdict(self._least(solver, key, SECONDS_ALONE, is_mip=False), self._target(key))
         return True if verdict is None else verdict
 
-    def _target(self, key: tuple[int, str]) -> float:
+    def _target(self, key: tuple[TimeKey, str]) -> float:
         """The share short at which a workload counts as relieved."""
         away = self.program.index.beyond[key]
         return away + (self.short_share(key) - away) * (1.0 - RELIEF)
 
-    def _least(self, solver: Any, key: tuple[int, str], seconds: float, is_mip: bool) -> Answer:
+    def _least(self, solver: Any, key: tuple[TimeKey, str], seconds: float, is_mip: bool) -> Answer:
         """The least share short of one workload in a quarter."""
         count = solver.getNumCol()
         cost = np.zeros(count)
@@ -274,7 +275,7 @@ class _Questions:
         upper = np.where(self._rows(limits), INFINITY, self.compiled.row_upper)
         most = np.where(self.compiled.tolerated, self.values, self.compiled.col_upper).astype(float)
         for key in self.program.index.loads:
-            if self._column(key) >= 0 and (ahead or key[0] in self.program.index.planned):
+            if self._column(key) >= 0 and (ahead or key[0].t in self.program.index.planned):
                 most[self._column(key)] = min(most[self._column(key)], self.values[self._column(key)] + HELD)
         solver = new_solver(self.options)
         load(
@@ -312,11 +313,11 @@ class _Questions:
                 matrix[row, self.compiled.column(model.ordered[key])] = -most
         return sparse.csr_matrix(matrix)
 
-    def short_share(self, key: tuple[int, str]) -> float:
+    def short_share(self, key: tuple[TimeKey, str]) -> float:
         """Share of a workload's requests that the plan leaves short."""
         return float(self.values[self._column(key)])
 
-    def _column(self, key: tuple[int, str]) -> int:
+    def _column(self, key: tuple[TimeKey, str]) -> int:
         return self.compiled.column(self.program.model.short[key])
 
 

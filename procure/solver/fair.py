@@ -13,7 +13,7 @@ import numpy as np
 from scipy import sparse
 
 from procure.program import Program
-from procure.solver.blocks import find_blocks
+from procure.solver.blocks import parts_of
 from procure.solver.compile import Compiled
 from procure.solver.highs import INFINITY, Options, be_exact, load, new_solver, run, set_option
 
@@ -33,10 +33,11 @@ def even_out(program: Program, compiled: Compiled, values: np.ndarray, options: 
     model = program.model
     shorts = {compiled.column(model.short[key]) for key in program.index.loads} - {-1}
     out = values.copy()
-    for columns, rows in find_blocks(compiled):
+    for part in parts_of(compiled):
+        columns = part.columns
         mine = [place for place, column in enumerate(columns) if column in shorts]
         if len(mine) > 1 and values[columns[mine]].max() > EVEN:
-            found = _Quarter(compiled, values, columns, rows, options).spread(mine)
+            found = _Quarter(compiled, values, columns, part.rows, options).spread(mine)
             if found is not None:
                 out[columns] = found
     return out
@@ -60,7 +61,7 @@ class _Quarter:
         taken = compiled.matrix[rows] @ values - present
         # The plan's own service may be off its rows by rounding: it must be one of those to choose from.
         upper = np.maximum(compiled.row_upper[rows] - taken, present)
-        upper = np.where(compiled.elastic[rows], present, upper)
+        upper = np.where(compiled.mendable[rows], present, upper)
         total = float(self.cost @ values[columns])
         self.rows = sparse.csr_matrix(sparse.vstack([own, sparse.csr_matrix(self.cost)]))
         self.row_lower = np.append(np.minimum(compiled.row_lower[rows] - taken, present), -np.inf)

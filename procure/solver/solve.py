@@ -32,6 +32,7 @@ from procure.solver.fair import even_out
 from procure.solver.highs import Options, Progress, relative_gap, write_mps
 from procure.solver.violation import smallest_violation
 from procure.solver.whole import solve_whole
+from procure.timekey import time_keys
 
 Method = Literal["decomposed", "whole"]
 
@@ -180,10 +181,11 @@ def _with_causes(
     options: Options,
 ) -> pd.DataFrame:
     """The SLA table with the cause of every shortfall."""
-    position = instance.position
-    short = {(position[r.quarter], r.workload): r.short_share for r in sla.itertuples() if is_short(r.short_share)}
-    told = {(c.t, c.workload): c.text for c in causes(program, compiled, instance, values, short, options)}
-    return sla.assign(cause=[told.get((position[r.quarter], r.workload), "") for r in sla.itertuples()])
+    at = time_keys(sla.assign(t=sla["quarter"].map(instance.position)))
+    keys = list(zip(at, sla["workload"], strict=True))
+    short = {key: share for key, share in zip(keys, sla["short_share"], strict=True) if is_short(share)}
+    told = {(c.at, c.workload): c.text for c in causes(program, compiled, instance, values, short, options)}
+    return sla.assign(cause=[told.get(key, "") for key in keys])
 
 
 def _summary(

@@ -22,7 +22,7 @@ CARRY_PRICE = 1e-4
 
 class Words(NamedTuple):
     """What a broken row of a family says: the limit, its unit and the units per unit of the row, and what its key
-    names: ``t`` a quarter, ``site``, anything else by itself, ``-`` nothing that a planner needs."""
+    names: ``t`` a quarter, ``at`` a block, ``site``, anything else by itself, ``-`` nothing that a planner needs."""
 
     limit: str
     unit: str
@@ -34,33 +34,33 @@ WORDS = {
     "fleet_balance": Words("the fleet balance", "units", ("site", "sku", "t")),
     "retire_within_group": Words("units that a group can sell", "units", ("group",)),
     "reserved_stands": Words("units reserved for other purposes but not there", "units", ("site", "sku", "t")),
-    "demand_met": Words("demand", "of the rate", ("t", "workload", "bucket")),
-    "shortfall_of_quarter": Words("the shortfall allowed", "of the weighted demand", ("t",), 1e-4),
-    "prefill_where_decoded": Words("prefill", "of the rate", ("t", "site", "workload", "bucket")),
-    "work_within_racks": Words("racks that may be busy", "racks", ("site", "sku", "t")),
-    "lpx_time_within_copies": Words("LPX time of copies", "racks", ("site", "card", "sku", "t")),
-    "lpx_linking": Words("LPX copies set up", "of the rate", ("site", "card", "sku", "t", "workload", "bucket")),
+    "demand_met": Words("demand", "of the rate", ("at", "workload", "bucket")),
+    "shortfall_of_quarter": Words("the shortfall allowed", "of the weighted demand", ("at",), 1e-4),
+    "prefill_where_decoded": Words("prefill", "of the rate", ("at", "site", "workload", "bucket")),
+    "work_within_racks": Words("racks that may be busy", "racks", ("site", "sku", "at")),
+    "lpx_time_within_copies": Words("LPX time of copies", "racks", ("site", "card", "sku", "at")),
+    "lpx_linking": Words("LPX copies set up", "of the rate", ("site", "card", "sku", "at", "workload", "bucket")),
     "lpx_copies_within_racks": Words("LPX racks for copies", "racks", ("site", "sku", "t")),
     "lpx_copies_within_pods": Words("LPX copies in pods", "copies", ("site", "card", "sku", "t")),
-    "kept_at_most_served": Words("caches to keep", "of the rate", ("t", "site", "workload")),
-    "kept_only_falls": Words("caches kept on", "of the rate", ("t", "site", "workload", "-", "store")),
-    "hits_from_kept": Words("returns to kept caches", "of the rate", ("t", "site", "workload", "bucket", "store")),
-    "parked_within_store": Words("bytes for parked KV", "TB", ("t", "site", "store")),
-    "cmx_reads_in_pods": Words("NVL72 places of pods with CMX, for reading it", "places", ("site", "t")),
-    "cmx_sessions_on_readers": Words("racks that read CMX", "racks", ("site", "t")),
-    "cmx_sessions_in_pods": Words("NVL72 places of pods with CMX, for its sessions", "places", ("site", "t")),
-    "store_reads": Words("read bandwidth of a store", "TB/s", ("t", "site", "store")),
-    "reader_limit": Words("what ports read from CMX", "TB/s", ("t", "site", "sku")),
-    "store_writes": Words("write bandwidth of a store", "TB/s", ("t", "site", "store")),
-    "store_wear": Words("endurance of a store", "TB a day", ("t", "site", "store")),
-    "short_counts_late": Words("what may be late without being short", "of the rate", ("t", "workload")),
-    "late_prefill_share": Words("the share that may be late", "of the rate", ("t", "workload")),
+    "kept_at_most_served": Words("caches to keep", "of the rate", ("at", "site", "workload")),
+    "kept_only_falls": Words("caches kept on", "of the rate", ("at", "site", "workload", "-", "store")),
+    "hits_from_kept": Words("returns to kept caches", "of the rate", ("at", "site", "workload", "bucket", "store")),
+    "parked_within_store": Words("bytes for parked KV", "TB", ("at", "site", "store")),
+    "cmx_reads_in_pods": Words("NVL72 places of pods with CMX, for reading it", "places", ("site", "at")),
+    "cmx_sessions_on_readers": Words("racks that read CMX", "racks", ("site", "at")),
+    "cmx_sessions_in_pods": Words("NVL72 places of pods with CMX, for its sessions", "places", ("site", "at")),
+    "store_reads": Words("read bandwidth of a store", "TB/s", ("at", "site", "store")),
+    "reader_limit": Words("what ports read from CMX", "TB/s", ("at", "site", "sku")),
+    "store_writes": Words("write bandwidth of a store", "TB/s", ("at", "site", "store")),
+    "store_wear": Words("endurance of a store", "TB a day", ("at", "site", "store")),
+    "short_counts_late": Words("what may be late without being short", "of the rate", ("at", "workload")),
+    "late_prefill_share": Words("the share that may be late", "of the rate", ("at", "workload")),
     "site_limit": Words("{limit}", "{unit}", ("t", "site", "resource")),
     "expansions_at_most": Words("expansions on offer", "times", ("site", "expansion")),
     "kits_within_hosts": Words("drive bays of hosts for kits", "kits", ("site", "sku", "t")),
     "enclosures_in_racks": Words("places of CMX racks for enclosures", "enclosures", ("site", "t")),
-    "parts_in_free_hosts": Words("places in hosts that are not reserved", "units", ("site", "t", "hosts")),
-    "fitted_within_own": Words("units that are not reserved", "units", ("site", "sku", "t")),
+    "parts_in_free_hosts": Words("places in hosts that are not reserved", "units", ("site", "at", "hosts")),
+    "fitted_within_own": Words("units that are not reserved", "units", ("site", "sku", "at")),
     "no_empty_cmx_rack": Words("CMX enclosures for the CMX racks that stand", "enclosures", ("site", "t")),
     "places_in_pods": Words("{limit} places in pods", "racks", ("site", "t", "places")),
     "pods_stay": Words("pods once opened", "pods", ("site", "t")),
@@ -82,6 +82,8 @@ def in_words(family: str, key: Sequence[Any], over: float, quarters: list[str]) 
     for name, value in zip(words.key, key, strict=True):
         if name == "t":
             when = f"{quarters[value]}: "
+        elif name == "at":
+            when = f"{value.among(quarters)}: "
         elif name == "site":
             where = f" at {value}"
         elif name == "resource":

@@ -34,8 +34,6 @@ def program_of(edits: Any, without: str = "") -> Program:
     model = assemble(
         index, [replace(part, rows=tuple(add for add in part.rows if add.__name__ != without)) for part in parts]
     )
-    if without == "shortfall_of_quarter":
-        model.shortfall_of_quarter = pyo.Constraint(pyo.Any)
     if tweak is not None:
         tweak(model)
     return Program(model, index)

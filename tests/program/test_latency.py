@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from hand_instance import W, edit, hand_tables, instance, rows, standing
-from tiny_case import fleet, tiny
+from tiny_case import at, fleet, tiny
 
 import procure
 from procure.check import check_case
@@ -36,7 +36,7 @@ def answer(late_share: float, *, ttft_share: float = 0.9, racks: int = 14, away:
     compiled = compile_program(program)
     values = solve_whole(compiled, Options(gap=0.0, threads=1), "cost", None).values
     m = program.model
-    named = {"short": m.short[1, W], "late": m.late[1, W], "b0": m.serve["p0", "a"], "b1": m.serve["p1", "a"]}
+    named = {"short": m.short[at(1), W], "late": m.late[at(1), W], "b0": m.serve["p0", "a"], "b1": m.serve["p1", "a"]}
     return {name: float(values[compiled.column(v)]) for name, v in named.items()}
 
 

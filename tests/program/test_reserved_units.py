@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from hand_instance import SITE, edit, hand_tables, instance, rows, standing, store
+from tiny_case import at
 
 from procure.program import build
 from procure.solver.compile import compile_program
@@ -34,7 +35,7 @@ def served(tier: str, fleet: dict[str, int], held: dict[str, int], **limits: flo
     program = build(instance(tables))
     compiled = compile_program(program)
     answer: Any = solve_whole(compiled, Options(gap=0.0, threads=1), "cost", None)
-    return 1.0 - float(answer.values[compiled.column(program.model.short[1, "w"])])
+    return 1.0 - float(answer.values[compiled.column(program.model.short[at(1), "w"])])
 
 
 @pytest.mark.parametrize(("held", "share"), [(0, 0.8 * 40 / 40), (20, 0.8 * 20 / 40), (30, 0.8 * 10 / 40)])

@@ -15,12 +15,20 @@ TB, MUSD = 1e12, 1e6
 
 
 def row(model: Any, component: str, key: Any) -> tuple[dict[str, float], float | None, float | None]:
-    """Coefficients by variable name, lower and upper limit, with the constant moved to the limits."""
-    constraint = getattr(model, component)[key]
+    """Coefficients by variable name, lower and upper limit, with the constant moved to the limits.
+
+    A block is named by its quarter, as in the names of rows.
+    """
+    rows_of = getattr(model, component)
+    constraint = next(r for k, r in rows_of.items() if _text(k) == _text(key))
     repn = generate_standard_repn(constraint.body)
     coefs = {v.name.replace("'", ""): c for v, c in zip(repn.linear_vars, repn.linear_coefs, strict=True)}
     lower, upper = (None if b is None else b - repn.constant for b in (constraint.lower, constraint.upper))
     return coefs, lower, upper
+
+
+def _text(key: Any) -> str:
+    return ",".join(map(str, key if isinstance(key, tuple) else (key,)))
 
 
 def made(*edits: Any, **settings: Any) -> Any:
@@ -474,4 +482,4 @@ def test_a_sale_is_worth_its_residual_value_less_the_one_at_the_end_and_ends_sup
     end = 0.96 * 0.96 / 0.98
     now, later = (1 - 5 / 20) * 0.8, (1 - 7 / 20) * 0.8  # age 5 when sold in quarter 1, 7 at the end
     assert coefs["retire[fleet-0,1]"] == pytest.approx(-now * 0.98 - 0.01 * (0.98 + 0.96) + later * end, rel=1e-12)
-    assert coefs["always"] == pytest.approx(4 * (0.01 * (1 + 0.98 + 0.96) - later * end), rel=1e-12)
+    assert coefs["always[0]"] == pytest.approx(4 * (0.01 * (1 + 0.98 + 0.96) - later * end), rel=1e-12)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import pytest
 from hand_instance import SITE, W, edit, hand_tables, instance, rows, standing, store
+from tiny_case import at
 
 from procure.program import build
 from procure.solver.compile import compile_program
@@ -33,7 +34,7 @@ def served(cmx_racks: int, *, crosses: int = 0, reader_bytes_per_s: float = 1e13
     program = build(instance(tables))
     compiled = compile_program(program)
     values = solve_whole(compiled, Options(gap=0.0, threads=1), "cost", None).values
-    return 1.0 - float(values[compiled.column(program.model.short[1, W])])
+    return 1.0 - float(values[compiled.column(program.model.short[at(1), W])])
 
 
 def test_reads_that_cross_pods_need_no_pod():

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import pyomo.environ as pyo
 import pytest
 from tiny_case import tiny, token_worth
 
@@ -13,6 +12,7 @@ import procure
 from procure.families import contents
 from procure.instance import build
 from procure.program import build as build_program
+from procure.program.declare import block_rows
 from procure.program.part import Part
 from procure.solver import Infeasible
 from procure.solver.blocks import Block
@@ -20,13 +20,14 @@ from procure.solver.compile import compile_program
 from procure.solver.decompose import Decomposition
 from procure.solver.highs import Options
 from procure.study import sweep
+from procure.timekey import TimeKey
 
 GB = "gb300-nvl72"
 METHODS = ("decomposed", "whole")
 
 
 def at_most_a_tenth_short(m: Any, index: Any) -> None:
-    m.served_share = pyo.Constraint(index.loads, rule=lambda m, t, w: m.short[t, w] <= 0.1)
+    m.served_share = block_rows(index.loads, rule=lambda m, at, w: m.short[at, w] <= 0.1)
 
 
 def at_most_a_tenth_short_by_bound(m: Any, index: Any) -> None:
@@ -37,22 +38,22 @@ def at_most_a_tenth_short_by_bound(m: Any, index: Any) -> None:
 def one_rack_spare(m: Any, index: Any) -> None:
     """N+1: a pool serves a quarter of the load with each of its racks but one, and there always is one."""
 
-    def rule(m: Any, site: str, sku: str, t: int) -> Any:
-        points = index.serve_by_pool.get((site, sku, t), [])
-        served = [p.rate / index.load_rate[t, p.workload] * m.serve[p.point, s] for p, s in points]
-        return sum(served) <= 0.25 * (m.own[site, sku, t] - 1)
+    def rule(m: Any, site: str, sku: str, at: TimeKey) -> Any:
+        points = index.serve_by_pool[site, sku, at]
+        served = [p.rate / index.load_rate[at, p.workload] * m.serve[p.point, s] for p, s in points]
+        return sum(served) <= 0.25 * (m.own[site, sku, at.t] - 1)
 
-    m.one_spare = pyo.Constraint(index.stock, rule=rule)
+    m.one_spare = block_rows(index.serve_by_pool, rule=rule)
 
 
 def crowded(m: Any, index: Any) -> None:
     """More racks serve less: beyond three at a site, each takes a tenth of all service away."""
 
-    def rule(m: Any, t: int, workload: str) -> Any:
-        served = [m.serve[p.point, s] for p, s in index.serve if (p.t, p.workload) == (t, workload)]
-        return sum(served) + 0.1 * sum(m.own[k] for k in index.stock if k[2] == t) <= 1.3
+    def rule(m: Any, at: TimeKey, workload: str) -> Any:
+        served = [m.serve[p.point, s] for p, s in index.serve if (p.at, p.workload) == (at, workload)]
+        return sum(served) + 0.1 * sum(m.own[k] for k in index.stock if k[2] == at.t) <= 1.3
 
-    m.crowded = pyo.Constraint(index.loads, rule=rule)
+    m.crowded = block_rows(index.loads, rule=rule, against=["own"])
 
 
 @pytest.fixture

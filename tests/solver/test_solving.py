@@ -19,7 +19,6 @@ from procure.program import build as build_program
 from procure.report import write_reports
 from procure.solver import NoPlan
 from procure.solver import whole as whole_module
-from procure.solver.blocks import find_blocks
 from procure.solver.compile import compile_program
 from procure.solver.decompose import Decomposition
 from procure.solver.highs import Options, new_solver, set_option
@@ -213,23 +212,6 @@ def test_one_seed_gives_one_plan():
     assert timeless[0] == timeless[1]
     for name, table in first.tables.items():
         pd.testing.assert_frame_equal(table, second.tables[name])
-
-
-def test_given_the_fleet_every_quarter_is_a_block_of_its_own():
-    program = build_program(build(buying()))
-    compiled, m = compile_program(program), program.model
-    quarter = {id(m.serve[p.point, s]): p.t for p, s in program.index.serve}
-    quarter |= {id(m.prefill[o.option, s]): o.t for o, s in program.index.prefill}
-    quarter |= {id(m.kept[k]): k[0] for k in program.index.kept}
-    quarter |= {id(m.short[k]): k[0] for k in program.index.loads}
-    found = []
-    for columns, _ in find_blocks(compiled):
-        times = {quarter[id(compiled.variables[c])] for c in columns if id(compiled.variables[c]) in quarter}
-        assert len(times) <= 1
-        found += times
-    assert sorted(found) == program.index.t
-    fleet_columns = set(np.flatnonzero(compiled.master))
-    assert not fleet_columns & {c for columns, _ in find_blocks(compiled) for c in columns}
 
 
 @pytest.mark.parametrize(

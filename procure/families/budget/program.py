@@ -7,6 +7,7 @@ from typing import Any
 import pyomo.environ as pyo
 
 from procure.families.scales import USD_PER_UNIT
+from procure.program.declare import first_stage, first_stage_rows
 from procure.program.index import Index, lookup
 from procure.program.linear import Terms
 from procure.program.paid import order_payments
@@ -15,8 +16,7 @@ from procure.program.part import Part
 
 def add_variables(m: Any, index: Index) -> None:
     """carry[t]: budget carried into t + 1, M USD, continuous."""
-    m.carry = pyo.Var(index.t, domain=pyo.NonNegativeReals)
-    m.linking.append(m.carry)
+    m.carry = first_stage(index.t, domain=pyo.NonNegativeReals)
 
 
 def budget_limit(m: Any, index: Index) -> None:
@@ -50,7 +50,7 @@ def budget_limit(m: Any, index: Index) -> None:
         firm = 0.0 if commitment else sum(g.count * g.due_usd for g in index.fixed.values() if g.due_t == t)
         return row.at_most((budget[t] - firm) / USD_PER_UNIT)
 
-    m.budget_limit = pyo.Constraint(sorted(budget), rule=rule)
+    m.budget_limit = first_stage_rows(sorted(budget), rule=rule)
 
 
 def carry_rule(m: Any, index: Index) -> None:

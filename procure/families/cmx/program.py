@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-import pyomo.environ as pyo
-
+from procure.program.declare import block_rows
 from procure.program.index import Index, group
 from procure.program.linear import Terms
 from procure.program.part import Part
+from procure.timekey import TimeKey
 
-Least = dict[tuple[int, str, str], float]
+Least = dict[tuple[TimeKey, str, str], float]
 
 
 def _add_places_near(m: Any, index: Index, row: Terms, site: str, t: int) -> None:
@@ -35,29 +35,29 @@ def cmx_reads_in_pods(m: Any, index: Index) -> None:
     that their number bounds the pods with CMX. Left out where reads cross pods.
     """
     reads = group(
-        (x for rows in index.reads.values() for x in rows if index.tier[x[0].store] == "cmx"), lambda x: (x[1], x[0].t)
+        (x for rows in index.reads.values() for x in rows if index.tier[x[0].store] == "cmx"), lambda x: (x[1], x[0].at)
     )
 
-    def rule(m: Any, site: str, t: int) -> Any:
+    def rule(m: Any, site: str, at: TimeKey) -> Any:
         row = Terms()
-        for o, s in reads[site, t]:
+        for o, s in reads[site, at]:
             sku = index.sku[o.sku]
             per_place = sku.present_share * index.reader_bytes_per_s[o.sku] / sku.pod_slots
             row.add(o.read_bytes * o.rate / per_place, m.prefill[o.option, s])
-        _add_places_near(m, index, row, site, t)
+        _add_places_near(m, index, row, site, at.t)
         return row.at_most(0.0)
 
-    m.cmx_reads_in_pods = pyo.Constraint(sorted(k for k in reads if _stays_in_pods(index, k[0])), rule=rule)
+    m.cmx_reads_in_pods = block_rows(sorted(k for k in reads if _stays_in_pods(index, k[0])), rule=rule)
 
 
 def least_work_near(index: Index) -> tuple[Least, Least]:
-    """Least rack-seconds of decode and of a full prefill, on SKUs that read CMX, by (t, workload, bucket)."""
+    """Least rack-seconds of decode and of a full prefill, on SKUs that read CMX, by (block, workload, bucket)."""
     decode: Least = {}
     full: Least = {}
-    prefill = index.instance["prefill"]
-    for found, ways in ((decode, index.instance["serve"]), (full, prefill[prefill["store"] == "recompute"])):
+    prefill = index.timed("prefill")
+    for found, ways in ((decode, index.timed("serve")), (full, prefill[prefill["store"] == "recompute"])):
         for way in ways[ways["sku"].isin(index.reader_bytes_per_s)].itertuples():
-            key = (way.t, way.workload, way.bucket)
+            key = (way.at, way.workload, way.bucket)
             found[key] = min(found.get(key, way.rack_s), way.rack_s)
     return decode, full
 
@@ -75,43 +75,43 @@ def cmx_sessions_in_pods(m: Any, index: Index) -> None:
     """
     decode, full = least_work_near(index)
     stores = {store for store, tier in index.tier.items() if tier == "cmx"}
-    keys = sorted({(site, t) for t, site, store in index.kept_by_store if store in stores})
+    keys = sorted({(site, at) for at, site, store in index.kept_by_store if store in stores})
     readers = [name for name in index.reader_bytes_per_s if name in index.sku]
 
-    def work(m: Any, site: str, t: int) -> Terms:
+    def work(m: Any, site: str, at: TimeKey) -> Terms:
         row = Terms()
         each: dict[str, float] = {}
-        for q, w, b in index.buckets:
-            if q == t:
-                seconds = decode.get((t, w, b), 0.0) + full.get((t, w, b), 0.0)
-                each[w] = each.get(w, 0.0) + index.rate[t, w, b] * seconds
+        for block, w, b in index.buckets:
+            if block == at:
+                seconds = decode.get((at, w, b), 0.0) + full.get((at, w, b), 0.0)
+                each[w] = each.get(w, 0.0) + index.rate[at, w, b] * seconds
         for store in sorted(stores):
-            for key in index.kept_by_store.get((t, site, store), []):
+            for key in index.kept_by_store.get((at, site, store), []):
                 if key[3] == 0:
                     row.add(each[key[2]], m.kept[key])
-            for o, s in index.reads.get((t, site, store), []):
-                spared = full.get((t, o.workload, o.bucket), 0.0)
+            for o, s in index.reads.get((at, site, store), []):
+                spared = full.get((at, o.workload, o.bucket), 0.0)
                 row.add(o.rate * (o.rack_s - spared), m.prefill[o.option, s])
         return row
 
-    def on_readers(m: Any, site: str, t: int) -> Any:
-        row = work(m, site, t)
+    def on_readers(m: Any, site: str, at: TimeKey) -> Any:
+        row = work(m, site, at)
         for name in readers:
-            if (site, name, t) in index.in_stock:
+            if (site, name, at.t) in index.in_stock:
                 usable = index.sku[name].usable_share
-                row.add(-usable, m.own[site, name, t])
-                row.constant += usable * index.reserved.get((t, site, name), 0.0)
+                row.add(-usable, m.own[site, name, at.t])
+                row.constant += usable * index.reserved.get((at.t, site, name), 0.0)
         return row.at_most(0.0)
 
-    def near(m: Any, site: str, t: int) -> Any:
-        row = work(m, site, t)
+    def near(m: Any, site: str, at: TimeKey) -> Any:
+        row = work(m, site, at)
         per_rack = max(index.sku[name].usable_share / index.sku[name].pod_slots for name in readers)
         row.coefs = [coef / per_rack for coef in row.coefs]
-        _add_places_near(m, index, row, site, t)
+        _add_places_near(m, index, row, site, at.t)
         return row.at_most(0.0)
 
-    m.cmx_sessions_on_readers = pyo.Constraint(keys, rule=on_readers)
-    m.cmx_sessions_in_pods = pyo.Constraint([k for k in keys if _stays_in_pods(index, k[0])], rule=near)
+    m.cmx_sessions_on_readers = block_rows(keys, rule=on_readers)
+    m.cmx_sessions_in_pods = block_rows([k for k in keys if _stays_in_pods(index, k[0])], rule=near)
 
 
 PROGRAM = Part((cmx_reads_in_pods, cmx_sessions_in_pods))

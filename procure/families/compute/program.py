@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import pyomo.environ as pyo
-
+from procure.program.declare import block_rows
 from procure.program.index import Index
 from procure.program.linear import Terms
 from procure.program.part import Part
 from procure.program.present import add_work
+from procure.timekey import TimeKey
 
 
 def work_within_racks(m: Any, index: Index) -> None:
@@ -19,16 +19,15 @@ def work_within_racks(m: Any, index: Index) -> None:
 
     Racks. All work is sized at one coincident peak, deferrable work at its mean. Left out where no work can run.
     """
-    keys = [k for k in index.stock if k in index.serve_by_pool or k in index.prefill_by_pool]
 
-    def rule(m: Any, site: str, sku: str, t: int) -> Any:
+    def rule(m: Any, site: str, sku: str, at: TimeKey) -> Any:
         row = Terms()
-        add_work(m, index, row, (site, sku, t))
+        add_work(m, index, row, (site, sku, at))
         usable = index.sku[sku].usable_share
-        row.add(-usable, m.own[site, sku, t])
-        return row.at_most(-usable * index.reserved.get((t, site, sku), 0.0))
+        row.add(-usable, m.own[site, sku, at.t])
+        return row.at_most(-usable * index.reserved.get((at.t, site, sku), 0.0))
 
-    m.work_within_racks = pyo.Constraint(keys, rule=rule)
+    m.work_within_racks = block_rows(sorted({*index.serve_by_pool, *index.prefill_by_pool}), rule=rule)
 
 
 PROGRAM = Part((work_within_racks,))

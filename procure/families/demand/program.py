@@ -8,11 +8,13 @@ import pyomo.environ as pyo
 
 from procure.families.scales import BASIS_POINTS, USD_PER_UNIT
 from procure.plan.plan import SERVED
+from procure.program.declare import More, block_rows, first_stage, recourse
 from procure.program.index import Index, group, lookup
 from procure.program.linear import Terms
 from procure.program.part import Part
 from procure.program.power import prefill_usd, serve_usd
 from procure.quarter import SECONDS_PER_QUARTER
+from procure.timekey import TimeKey
 
 DETERRENT = 100.0
 """What is tolerated costs this many times the dearest power of its workload: freeing a rack for others saves less."""
@@ -23,19 +25,22 @@ LEAST_DETERRENT_USD = 1_000.0
 def add_variables(m: Any, index: Index) -> None:
     """What is served and what is short, continuous.
 
-    serve[point, site] share of the rate of its bucket; short[t, workload] share unserved or served too late for the
-    promise; quarter_short[t] weighted shortfall of a planned quarter, in basis points of the weighted demand of all
-    planned quarters; tolerated[t, workload] share unserved that counts as served, in planned quarters.
+    Recourse, in the block ``at`` of the point or the key: serve[point, site] share of the rate of its bucket;
+    short[at, workload] share unserved or served too late for the promise; tolerated[at, workload] share unserved that
+    counts as served, in planned quarters. First stage: quarter_short[at] weighted shortfall that a block of a planned
+    quarter may have, in basis points of the weighted demand of all planned quarters.
 
     Shares are at most 1 by their rows, here and in other families; that they say so themselves leaves the solver less
-    to find out, and bounds the columns of a quarter, so that any prices of its rows bound its cost
+    to find out, and bounds the columns of a block, so that any prices of its rows bound its cost
     (:meth:`procure.solver.blocks.Block.cut`).
     """
-    m.serve = pyo.Var([(p.point, site) for p, site in index.serve], bounds=(0, 1))
-    m.short = pyo.Var(index.loads, bounds=(0, 1))
-    m.tolerated = pyo.Var([(t, w) for t, w in index.loads if t in index.planned], bounds=(0, SERVED))
-    m.quarter_short = pyo.Var(index.planned, domain=pyo.NonNegativeReals)
-    m.linking.append(m.quarter_short)
+    blocks = {p.point: p.at for p, _ in index.serve}
+    m.serve = recourse([(p.point, site) for p, site in index.serve], blocks=blocks, bounds=(0, 1))
+    m.short = recourse(index.loads, bounds=(0, 1))
+    counted = [(at, w) for at, w in index.loads if at.t in index.planned]
+    m.tolerated = recourse(counted, tolerated=True, bounds=(0, SERVED))
+    in_plan = [at for at in index.blocks if at.t in index.planned]
+    m.quarter_short = first_stage(in_plan, more=More.HELPS, domain=pyo.NonNegativeReals)
 
 
 def demand_met(m: Any, index: Index) -> None:
@@ -54,20 +59,20 @@ def demand_met(m: Any, index: Index) -> None:
     be used only where everything is to be served; where something must go short, all of it is counted.
     """
 
-    points = group(index.serve, lambda x: (x[0].t, x[0].workload, x[0].bucket))
+    points = group(index.serve, lambda x: (x[0].at, x[0].workload, x[0].bucket))
 
-    def rule(m: Any, t: int, workload: str, bucket: str) -> Any:
+    def rule(m: Any, at: TimeKey, workload: str, bucket: str) -> Any:
         row = Terms()
-        row.extend(1.0, (m.serve[p.point, site] for p, site in points.get((t, workload, bucket), [])))
-        reachable = index.reachable[t, workload, bucket]
-        row.add(reachable, m.short[t, workload])
-        if (t, workload) in m.tolerated:
-            row.add(reachable, m.tolerated[t, workload])
-        if (t, workload) in m.late:
-            row.add(-reachable, m.late[t, workload])
+        row.extend(1.0, (m.serve[p.point, site] for p, site in points.get((at, workload, bucket), [])))
+        reachable = index.reachable[at, workload, bucket]
+        row.add(reachable, m.short[at, workload])
+        if (at, workload) in m.tolerated:
+            row.add(reachable, m.tolerated[at, workload])
+        if (at, workload) in m.late:
+            row.add(-reachable, m.late[at, workload])
         return row.equal(reachable)
 
-    m.demand_met = pyo.Constraint(index.buckets, rule=rule)
+    m.demand_met = block_rows(index.buckets, rule=rule)
 
 
 def short_counts_late(m: Any, index: Index) -> None:
@@ -78,24 +83,24 @@ def short_counts_late(m: Any, index: Index) -> None:
     Shares of the workload's rate.
     """
 
-    def rule(m: Any, t: int, workload: str) -> Any:
+    def rule(m: Any, at: TimeKey, workload: str) -> Any:
         row = Terms()
-        row.add(1.0, m.late[t, workload])
-        row.add(-1.0, m.short[t, workload])
-        if (t, workload) in m.tolerated:
-            row.add(-1.0, m.tolerated[t, workload])
-        return row.at_most(-index.beyond[t, workload])
+        row.add(1.0, m.late[at, workload])
+        row.add(-1.0, m.short[at, workload])
+        if (at, workload) in m.tolerated:
+            row.add(-1.0, m.tolerated[at, workload])
+        return row.at_most(-index.beyond[at, workload])
 
-    m.short_counts_late = pyo.Constraint(list(m.late), rule=rule)
+    m.short_counts_late = block_rows(list(m.late), rule=rule)
 
 
-def shortfall_weights(index: Index) -> dict[tuple[int, str], float]:
-    """Priority-weighted requests of a planned quarter and workload, as a share of those of all planned quarters."""
-    weights: dict[tuple[int, str], float] = {}
-    for t, w, b in index.buckets:
-        if t in index.planned:
-            load = index.workload[w].priority * index.rate[t, w, b] * index.mean_per_peak[t, w, b]
-            weights[t, w] = weights.get((t, w), 0.0) + load
+def shortfall_weights(index: Index) -> dict[tuple[TimeKey, str], float]:
+    """Priority-weighted requests of a block and workload, as a share of those of all planned quarters."""
+    weights: dict[tuple[TimeKey, str], float] = {}
+    for at, w, b in index.buckets:
+        if at.t in index.planned:
+            load = index.workload[w].priority * index.rate[at, w, b] * index.mean_per_peak[at, w, b]
+            weights[at, w] = weights.get((at, w), 0.0) + load
     total = sum(weights.values())
     return {key: value / total for key, value in weights.items()} if total else {}
 
@@ -105,19 +110,20 @@ def shortfall_of_quarter(m: Any, index: Index) -> None:
 
         Σ_w weight[t,w] · short[t,w] ≤ quarter_short[t]
 
-    Basis points of the priority-weighted requests of all planned quarters.
+    Basis points of the priority-weighted requests of all planned quarters. A fleet that cannot serve within the
+    shortfall allowed breaks this row and no other: more of ``quarter_short`` mends it.
     """
     weights = shortfall_weights(index)
 
-    def rule(m: Any, t: int) -> Any:
+    def rule(m: Any, at: TimeKey) -> Any:
         row = Terms()
-        for (quarter, w), weight in weights.items():
-            if quarter == t:
-                row.add(BASIS_POINTS * weight, m.short[t, w])
-        row.add(-1.0, m.quarter_short[t])
+        for (block, w), weight in weights.items():
+            if block == at:
+                row.add(BASIS_POINTS * weight, m.short[at, w])
+        row.add(-1.0, m.quarter_short[at])
         return row.at_most(0.0)
 
-    m.shortfall_of_quarter = pyo.Constraint(index.planned, rule=rule)
+    m.shortfall_of_quarter = block_rows(list(m.quarter_short), rule=rule, mended_by="quarter_short")
 
 
 def add_cost(m: Any, index: Index, terms: Terms) -> None:
@@ -126,32 +132,32 @@ def add_cost(m: Any, index: Index, terms: Terms) -> None:
     The price on what is tolerated is no money: it keeps a share that could be served from being left out to save its
     power, is more than leaving a workload out could save at a given fleet, and is taken out of what a plan costs.
     """
-    unserved: dict[tuple[int, str], float] = {}
-    for t, w, b in index.buckets:
-        if t not in index.planned:
-            requests = index.rate[t, w, b] * index.mean_per_peak[t, w, b] * SECONDS_PER_QUARTER
-            unserved[t, w] = unserved.get((t, w), 0.0) + requests
+    unserved: dict[tuple[TimeKey, str], float] = {}
+    for at, w, b in index.buckets:
+        if at.t not in index.planned:
+            requests = index.rate[at, w, b] * index.mean_per_peak[at, w, b] * SECONDS_PER_QUARTER
+            unserved[at, w] = unserved.get((at, w), 0.0) + requests
     price = lookup(index.instance["short_prices"], ["t", "workload"], "usd_per_request")
-    for (t, w), requests in unserved.items():
-        terms.add(price[t, w] * requests * index.discount[t] / USD_PER_UNIT, m.short[t, w])
+    for (at, w), requests in unserved.items():
+        terms.add(price[at.t, w] * requests * index.discount[at.t] / USD_PER_UNIT, m.short[at, w])
     saved = _dearest_power(index)
     for key in m.tolerated:
         terms.add((DETERRENT * saved.get(key, 0.0) + LEAST_DETERRENT_USD) / USD_PER_UNIT, m.tolerated[key])
 
 
-def _dearest_power(index: Index) -> dict[tuple[int, str], float]:
-    """Present USD of the power of a workload in a quarter, served in the dearest ways."""
-    dearest: dict[tuple[int, str, str], float] = {}
+def _dearest_power(index: Index) -> dict[tuple[TimeKey, str], float]:
+    """Present USD of the power of a workload in a block, served in the dearest ways."""
+    dearest: dict[tuple[TimeKey, str, str], float] = {}
     for costs in (serve_usd(index), prefill_usd(index)):
-        most: dict[tuple[int, str, str], float] = {}
+        most: dict[tuple[TimeKey, str, str], float] = {}
         for row, _, usd in costs:
-            key = (row.t, row.workload, row.bucket)
+            key = (row.at, row.workload, row.bucket)
             most[key] = max(most.get(key, 0.0), usd)
         for key, usd in most.items():
             dearest[key] = dearest.get(key, 0.0) + usd
-    saved: dict[tuple[int, str], float] = {}
-    for (t, w, _), usd in dearest.items():
-        saved[t, w] = saved.get((t, w), 0.0) + usd
+    saved: dict[tuple[TimeKey, str], float] = {}
+    for (at, w, _), usd in dearest.items():
+        saved[at, w] = saved.get((at, w), 0.0) + usd
     return saved
 
 

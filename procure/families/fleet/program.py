@@ -7,6 +7,7 @@ from typing import Any
 import pyomo.environ as pyo
 
 from procure.families.scales import USD_PER_UNIT
+from procure.program.declare import More, first_stage, first_stage_rows
 from procure.program.index import Index
 from procure.program.linear import Terms
 from procure.program.part import Part
@@ -25,13 +26,12 @@ def add_variables(m: Any, index: Index) -> None:
 
     own[site, sku, t] is owned, so by the fleet balance; retire[group, t] is sold at the start of t.
     """
-    m.retire = pyo.Var(
+    m.retire = first_stage(
         index.of(retirable),
         domain=pyo.NonNegativeIntegers,
         bounds=lambda m, group, t: (0, int(index.fixed[group].count)),
     )
-    m.own = pyo.Var(index.stock, domain=pyo.NonNegativeIntegers)
-    m.counting.append(m.own)
+    m.own = first_stage(index.stock, more=More.HELPS, counts=True, domain=pyo.NonNegativeIntegers)
 
 
 def fleet_balance(m: Any, index: Index) -> None:
@@ -55,7 +55,7 @@ def fleet_balance(m: Any, index: Index) -> None:
         return row.equal(standing)
 
     retire = set(index.of(retirable))
-    m.fleet_balance = pyo.Constraint(index.stock, rule=rule)
+    m.fleet_balance = first_stage_rows(index.stock, rule=rule)
 
 
 def retire_within_group(m: Any, index: Index) -> None:
@@ -69,7 +69,7 @@ def retire_within_group(m: Any, index: Index) -> None:
         row.extend(1.0, (m.retire[name, t] for t in groups[name]))
         return row.at_most(index.fixed[name].count)
 
-    m.retire_within_group = pyo.Constraint(list(groups), rule=rule)
+    m.retire_within_group = first_stage_rows(list(groups), rule=rule)
 
 
 def reserved_stands(m: Any, index: Index) -> None:
@@ -82,7 +82,7 @@ def reserved_stands(m: Any, index: Index) -> None:
             row.add(1.0, m.own[site, sku, t])
         return row.at_least(index.reserved[t, site, sku])
 
-    m.reserved_stands = pyo.Constraint(keys, rule=rule)
+    m.reserved_stands = first_stage_rows(keys, rule=rule)
 
 
 def add_cost(m: Any, index: Index, terms: Terms) -> None:

@@ -4,28 +4,28 @@ from __future__ import annotations
 
 from typing import Any
 
-import pyomo.environ as pyo
-
+from procure.program.declare import block_rows, recourse
 from procure.program.index import ALL, Index, Option, group
 from procure.program.linear import Terms
 from procure.program.part import Part
+from procure.timekey import TimeKey
 
 
 def late_share(index: Index, option: Option) -> float:
     """Late share of the requests of a bucket that are within reach: those out of it are its longest."""
-    away = index.out_of_reach[option.t, option.workload, option.bucket]
+    away = index.out_of_reach[option.at, option.workload, option.bucket]
     return (option.late_share - away) / (1.0 - away) if away < ALL else 0.0
 
 
-def late_options(index: Index) -> dict[tuple[int, str], list[tuple[Option, str]]]:
-    """Ways to prefill that make some requests late, with their sites, by (t, workload)."""
-    return group((x for x in index.prefill if late_share(index, x[0]) > 0), lambda x: (x[0].t, x[0].workload))
+def late_options(index: Index) -> dict[tuple[TimeKey, str], list[tuple[Option, str]]]:
+    """Ways to prefill that make some requests late, with their sites, by (block, workload)."""
+    return group((x for x in index.prefill if late_share(index, x[0]) > 0), lambda x: (x[0].at, x[0].workload))
 
 
 def add_variables(m: Any, index: Index) -> None:
-    """late[t, workload]: share of the workload's rate that is served too late for the promise; a part of short."""
+    """late[at, workload]: share of the workload's rate that is served too late for the promise; a part of short."""
     away = {key for key, share in index.beyond.items() if share > 0}
-    m.late = pyo.Var(sorted(set(index.of(late_options)) | away), bounds=(0, 1))
+    m.late = recourse(sorted(set(index.of(late_options)) | away), bounds=(0, 1))
 
 
 def late_prefill_share(m: Any, index: Index) -> None:
@@ -46,21 +46,21 @@ def late_prefill_share(m: Any, index: Index) -> None:
     is the share of the workload that is not dropped for lack of capacity.
     """
     late = index.of(late_options)
-    serving = group(index.serve, lambda x: (x[0].t, x[0].workload))
+    serving = group(index.serve, lambda x: (x[0].at, x[0].workload))
 
-    def rule(m: Any, t: int, workload: str) -> Any:
+    def rule(m: Any, at: TimeKey, workload: str) -> Any:
         row = Terms()
-        total = index.load_rate[t, workload]
-        for o, s in late[t, workload]:
+        total = index.load_rate[at, workload]
+        for o, s in late[at, workload]:
             row.add(late_share(index, o) * o.rate / total, m.prefill[o.option, s])
-        allowed = (1.0 - index.workload[workload].ttft_share) / (1.0 - index.beyond[t, workload])
-        for p, s in serving.get((t, workload), []):
+        allowed = (1.0 - index.workload[workload].ttft_share) / (1.0 - index.beyond[at, workload])
+        for p, s in serving.get((at, workload), []):
             row.add(-allowed * p.rate / total, m.serve[p.point, s])
-        row.add(-1.0, m.late[t, workload])
+        row.add(-1.0, m.late[at, workload])
         return row.at_most(0.0)
 
     within_reach = [key for key in sorted(late) if index.beyond[key] < ALL]
-    m.late_prefill_share = pyo.Constraint(within_reach, rule=rule)
+    m.late_prefill_share = block_rows(within_reach, rule=rule)
 
 
 PROGRAM = Part((late_prefill_share,), add_variables)

@@ -6,20 +6,21 @@ from typing import Any
 
 import pyomo.environ as pyo
 
+from procure.program.declare import More, block_rows, first_stage, first_stage_rows
 from procure.program.index import Index, group
 from procure.program.linear import Terms
 from procure.program.part import Part
-from procure.program.present import add_present
+from procure.timekey import TimeKey
 
 
 def sets_of_copies(index: Index) -> list[tuple[str, str, str, int]]:
     """(site, card, lpx, t) where copies of a card may be set up on an LPX SKU."""
-    return sorted({(site, p.card, p.lpx_sku, p.t) for p, site in index.serve if p.lpx_sku})
+    return sorted({(site, p.card, p.lpx_sku, p.at.t) for p, site in index.serve if p.lpx_sku})
 
 
 def add_variables(m: Any, index: Index) -> None:
     """copies[site, card, lpx, t] of a card on an LPX SKU, integer."""
-    m.copies = pyo.Var(index.of(sets_of_copies), domain=pyo.NonNegativeIntegers)
+    m.copies = first_stage(index.of(sets_of_copies), more=More.HELPS, domain=pyo.NonNegativeIntegers)
 
 
 def lpx_time_within_copies(m: Any, index: Index) -> None:
@@ -30,16 +31,16 @@ def lpx_time_within_copies(m: Any, index: Index) -> None:
     LPX racks; cap is the utilisation cap.
     """
     cap = index.instance.settings["utilisation_cap"]
-    points = group((x for x in index.serve if x[0].lpx_sku), lambda x: (x[1], x[0].card, x[0].lpx_sku, x[0].t))
+    points = group((x for x in index.serve if x[0].lpx_sku), lambda x: (x[1], x[0].card, x[0].lpx_sku, x[0].at))
 
-    def rule(m: Any, site: str, card: str, lpx: str, t: int) -> Any:
+    def rule(m: Any, site: str, card: str, lpx: str, at: TimeKey) -> Any:
         row = Terms()
-        for p, s in points[site, card, lpx, t]:
+        for p, s in points[site, card, lpx, at]:
             row.add(p.rate * p.lpx_rack_s, m.serve[p.point, s])
-        row.add(-cap * index.copies[card, lpx].racks_per_copy, m.copies[site, card, lpx, t])
+        row.add(-cap * index.copies[card, lpx].racks_per_copy, m.copies[site, card, lpx, at.t])
         return row.at_most(0.0)
 
-    m.lpx_time_within_copies = pyo.Constraint(index.of(sets_of_copies), rule=rule)
+    m.lpx_time_within_copies = block_rows(sorted(points), rule=rule)
 
 
 def lpx_linking(m: Any, index: Index) -> None:
@@ -52,19 +53,19 @@ def lpx_linking(m: Any, index: Index) -> None:
     cap = index.instance.settings["utilisation_cap"]
     points = group(
         (x for x in index.serve if x[0].lpx_sku),
-        lambda x: (x[1], x[0].card, x[0].lpx_sku, x[0].t, x[0].workload, x[0].bucket),
+        lambda x: (x[1], x[0].card, x[0].lpx_sku, x[0].at, x[0].workload, x[0].bucket),
     )
 
-    def rule(m: Any, site: str, card: str, lpx: str, t: int, workload: str, bucket: str) -> Any:
+    def rule(m: Any, site: str, card: str, lpx: str, at: TimeKey, workload: str, bucket: str) -> Any:
         row = Terms()
         share = 0.0
-        for p, s in points[site, card, lpx, t, workload, bucket]:
+        for p, s in points[site, card, lpx, at, workload, bucket]:
             row.add(1.0, m.serve[p.point, s])
             share = max(share, index.copies[card, lpx].racks_per_copy * cap / p.lpx_rack_s / p.rate)
-        row.add(-min(1.0, share), m.copies[site, card, lpx, t])
+        row.add(-min(1.0, share), m.copies[site, card, lpx, at.t])
         return row.at_most(0.0)
 
-    m.lpx_linking = pyo.Constraint(sorted(points), rule=rule)
+    m.lpx_linking = block_rows(sorted(points), rule=rule)
 
 
 def lpx_copies_within_racks(m: Any, index: Index) -> None:
@@ -78,10 +79,12 @@ def lpx_copies_within_racks(m: Any, index: Index) -> None:
         row = Terms()
         for key in copies[site, lpx, t]:
             row.add(index.copies[key[1], lpx].racks_per_copy, m.copies[key])
-        add_present(m, index, row, -1.0, (site, lpx, t))
+        present = index.sku[lpx].present_share
+        row.add(-present, m.own[site, lpx, t])
+        row.constant += present * index.reserved.get((t, site, lpx), 0.0)
         return row.at_most(0.0)
 
-    m.lpx_copies_within_racks = pyo.Constraint(sorted(copies), rule=rule)
+    m.lpx_copies_within_racks = first_stage_rows(sorted(copies), rule=rule)
 
 
 def lpx_copies_within_pods(m: Any, index: Index) -> None:
@@ -93,7 +96,7 @@ def lpx_copies_within_pods(m: Any, index: Index) -> None:
         row.add(-index.copies[card, lpx].copies_per_pod, m.pods[site, t])
         return row.at_most(0.0)
 
-    m.lpx_copies_within_pods = pyo.Constraint(index.of(sets_of_copies), rule=rule)
+    m.lpx_copies_within_pods = first_stage_rows(index.of(sets_of_copies), rule=rule)
 
 
 PROGRAM = Part((lpx_time_within_copies, lpx_linking, lpx_copies_within_racks, lpx_copies_within_pods), add_variables)

@@ -9,6 +9,7 @@ import pyomo.environ as pyo
 
 from procure.errors import Fault, InputError
 from procure.families.scales import USD_PER_UNIT
+from procure.program.declare import first_stage, first_stage_rows
 from procure.program.index import Index, group
 from procure.program.linear import Terms
 from procure.program.paid import order_payments
@@ -18,8 +19,8 @@ from procure.rules.worth import residual_usd
 
 def add_variables(m: Any, index: Index) -> None:
     """buy[site, sku, t] units ordered, integer; ordered[sku, t] 0 or 1, for SKUs with a minimum order."""
-    m.buy = pyo.Var(index.orders, domain=pyo.NonNegativeIntegers)
-    m.ordered = pyo.Var(
+    m.buy = first_stage(index.orders, domain=pyo.NonNegativeIntegers)
+    m.ordered = first_stage(
         sorted({(sku, t) for _, sku, t in index.orders if index.sku[sku].min_order > 1}), domain=pyo.Binary
     )
 
@@ -34,7 +35,7 @@ def supply_cap(m: Any, index: Index) -> None:
         row.extend(1.0, (m.buy[o] for o in orders[sku, t]))
         return row.at_most(index.sku[sku].supply_per_quarter)
 
-    m.supply_cap = pyo.Constraint(keys, rule=rule)
+    m.supply_cap = first_stage_rows(keys, rule=rule)
 
 
 def minimum_order(m: Any, index: Index) -> None:
@@ -58,8 +59,8 @@ def minimum_order(m: Any, index: Index) -> None:
         row.add(-most[sku], m.ordered[sku, t])
         return row.at_most(0.0)
 
-    m.minimum_order = pyo.Constraint(list(m.ordered), rule=low)
-    m.order_placed = pyo.Constraint(list(m.ordered), rule=high)
+    m.minimum_order = first_stage_rows(list(m.ordered), rule=low)
+    m.order_placed = first_stage_rows(list(m.ordered), rule=high)
 
 
 def order_bound(index: Index, sku: str, without: Collection[str] = ()) -> float:

@@ -6,25 +6,27 @@ from typing import Any
 
 import pyomo.environ as pyo
 
+from procure.program.declare import block_rows, first_stage_rows, recourse
 from procure.program.index import Index, group
 from procure.program.linear import Terms
 from procure.program.part import Part
+from procure.timekey import TimeKey
 
 
-def in_held_hosts(index: Index) -> list[tuple[str, str, int]]:
-    """(site, part, t) of stores, some of whose hosts are reserved."""
+def in_held_hosts(index: Index) -> list[tuple[str, str, TimeKey]]:
+    """(site, part, block) of stores, some of whose hosts are reserved."""
     return sorted({
-        (site, u.sku, t)
-        for t, site, store in index.kept_by_store
+        (site, u.sku, at)
+        for at, site, store in index.kept_by_store
         for u in index.store_units[store]
-        if (site, u.sku, t) in index.in_stock
-        and any(index.reserved.get((t, site, host), 0.0) > 0 for host in index.places.get(u.sku, {}))
+        if (site, u.sku, at.t) in index.in_stock
+        and any(index.reserved.get((at.t, site, host), 0.0) > 0 for host in index.places.get(u.sku, {}))
     })  # fmt: skip
 
 
 def add_variables(m: Any, index: Index) -> None:
-    """fitted[site, sku, t]: kits or enclosures that serve where some of their hosts are reserved, units, continuous."""
-    m.fitted = pyo.Var(index.of(in_held_hosts), domain=pyo.NonNegativeReals)
+    """fitted[site, sku, at]: kits or enclosures that serve where some hosts are reserved, units, recourse."""
+    m.fitted = recourse(index.of(in_held_hosts), domain=pyo.NonNegativeReals)
 
 
 def kits_within_hosts(m: Any, index: Index) -> None:
@@ -45,7 +47,7 @@ def kits_within_hosts(m: Any, index: Index) -> None:
             row.add(-float(index.sku[host].places), m.own[site, host, t])
         return row.at_most(0.0)
 
-    m.kits_within_hosts = pyo.Constraint(sorted(kits), rule=rule)
+    m.kits_within_hosts = first_stage_rows(sorted(kits), rule=rule)
 
 
 def parts_in_free_hosts(m: Any, index: Index) -> None:
@@ -58,24 +60,24 @@ def parts_in_free_hosts(m: Any, index: Index) -> None:
     """
     parts = group(index.of(in_held_hosts), lambda k: (k[0], k[2], "+".join(index.places[k[1]])))
 
-    def rule(m: Any, site: str, t: int, hosts: str) -> Any:
+    def rule(m: Any, site: str, at: TimeKey, hosts: str) -> Any:
         row = Terms()
-        held = parts[site, t, hosts]
+        held = parts[site, at, hosts]
         row.extend(1.0, (m.fitted[k] for k in held))
         for host, places in index.places[held[0][1]].items():
-            if (site, host, t) in index.in_stock:
-                row.add(-places, m.own[site, host, t])
-            row.constant += places * index.reserved.get((t, site, host), 0.0)
+            if (site, host, at.t) in index.in_stock:
+                row.add(-places, m.own[site, host, at.t])
+            row.constant += places * index.reserved.get((at.t, site, host), 0.0)
         return row.at_most(0.0)
 
-    def owned(m: Any, site: str, sku: str, t: int) -> Any:
+    def owned(m: Any, site: str, sku: str, at: TimeKey) -> Any:
         row = Terms()
-        row.add(1.0, m.fitted[site, sku, t])
-        row.add(-1.0, m.own[site, sku, t])
-        return row.at_most(-index.reserved.get((t, site, sku), 0.0))
+        row.add(1.0, m.fitted[site, sku, at])
+        row.add(-1.0, m.own[site, sku, at.t])
+        return row.at_most(-index.reserved.get((at.t, site, sku), 0.0))
 
-    m.parts_in_free_hosts = pyo.Constraint(list(parts), rule=rule)
-    m.fitted_within_own = pyo.Constraint(index.of(in_held_hosts), rule=owned)
+    m.parts_in_free_hosts = block_rows(list(parts), rule=rule)
+    m.fitted_within_own = block_rows(index.of(in_held_hosts), rule=owned)
 
 
 def enclosures_in_racks(m: Any, index: Index) -> None:
@@ -104,8 +106,8 @@ def enclosures_in_racks(m: Any, index: Index) -> None:
         row.extend(1.0, (m.own[k] for k in racks.get((site, t), [])))
         return row.at_most(0.0)
 
-    m.enclosures_in_racks = pyo.Constraint(keys, rule=within)
-    m.no_empty_cmx_rack = pyo.Constraint(keys, rule=not_empty)
+    m.enclosures_in_racks = first_stage_rows(keys, rule=within)
+    m.no_empty_cmx_rack = first_stage_rows(keys, rule=not_empty)
 
 
 PROGRAM = Part((kits_within_hosts, enclosures_in_racks, parts_in_free_hosts), add_variables)

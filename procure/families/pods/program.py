@@ -6,6 +6,7 @@ from typing import Any
 
 import pyomo.environ as pyo
 
+from procure.program.declare import first_stage, first_stage_rows
 from procure.program.index import Index
 from procure.program.linear import Terms
 from procure.program.part import Part
@@ -14,9 +15,8 @@ from procure.rules.places import POD_PLACES, pod_places
 
 def add_variables(m: Any, index: Index) -> None:
     """pods[site, t] opened, integer."""
-    m.pods = pyo.Var(
-        index.sites,
-        index.t,
+    m.pods = first_stage(
+        [(site, t) for site in index.sites for t in index.t],
         domain=pyo.NonNegativeIntegers,
         bounds=lambda m, site, t: (0, int(index.pods_at[site].pods_max)),
     )
@@ -35,7 +35,8 @@ def places_in_pods(m: Any, index: Index) -> None:
         row.add(-getattr(index.pods_at[site], places), m.pods[site, t])
         return row.at_most(0.0)
 
-    m.places_in_pods = pyo.Constraint(index.sites, index.t, list(POD_PLACES), rule=rule)
+    keys = [(site, t, places) for site in index.sites for t in index.t for places in POD_PLACES]
+    m.places_in_pods = first_stage_rows(keys, rule=rule)
 
 
 def pods_stay(m: Any, index: Index) -> None:
@@ -47,7 +48,8 @@ def pods_stay(m: Any, index: Index) -> None:
         row.add(-1.0, m.pods[site, t])
         return row.at_most(0.0)
 
-    m.pods_stay = pyo.Constraint(index.sites, [t for t in index.t if t > 0], rule=rule)
+    keys = [(site, t) for site in index.sites for t in index.t if t > 0]
+    m.pods_stay = first_stage_rows(keys, rule=rule)
 
 
 PROGRAM = Part((places_in_pods, pods_stay), add_variables)

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-import pyomo.environ as pyo
-
+from procure.program.declare import block_rows, recourse
 from procure.program.index import Index, group
 from procure.program.linear import Terms
 from procure.program.part import Part
+from procure.timekey import TimeKey
 
 
 def add_variables(m: Any, index: Index) -> None:
-    """prefill[option, site]: share of the rate of its bucket, continuous."""
-    m.prefill = pyo.Var([(o.option, site) for o, site in index.prefill], bounds=(0, 1))
+    """prefill[option, site]: share of the rate of its bucket, continuous recourse."""
+    blocks = {o.option: o.at for o, _ in index.prefill}
+    m.prefill = recourse([(o.option, site) for o, site in index.prefill], blocks=blocks, bounds=(0, 1))
 
 
 def prefill_where_decoded(m: Any, index: Index) -> None:
@@ -23,17 +24,17 @@ def prefill_where_decoded(m: Any, index: Index) -> None:
 
     Shares of the bucket's rate. Which pool may read which store is the instance's ``prefill`` table.
     """
-    points = group(index.serve, lambda x: (x[0].t, x[1], x[0].workload, x[0].bucket))
-    options = group(index.prefill, lambda x: (x[0].t, x[1], x[0].workload, x[0].bucket))
+    points = group(index.serve, lambda x: (x[0].at, x[1], x[0].workload, x[0].bucket))
+    options = group(index.prefill, lambda x: (x[0].at, x[1], x[0].workload, x[0].bucket))
 
-    def rule(m: Any, t: int, site: str, workload: str, bucket: str) -> Any:
+    def rule(m: Any, at: TimeKey, site: str, workload: str, bucket: str) -> Any:
         row = Terms()
-        key = (t, site, workload, bucket)
+        key = (at, site, workload, bucket)
         row.extend(1.0, (m.prefill[o.option, s] for o, s in options.get(key, [])))
         row.extend(-1.0, (m.serve[p.point, s] for p, s in points[key]))
         return row.equal(0.0)
 
-    m.prefill_where_decoded = pyo.Constraint(sorted(points), rule=rule)
+    m.prefill_where_decoded = block_rows(sorted(points), rule=rule)
 
 
 PROGRAM = Part((prefill_where_decoded,), add_variables)

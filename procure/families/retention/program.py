@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
-import pyomo.environ as pyo
-
 from procure.families.scales import BYTES_PER_UNIT
+from procure.program.declare import block_rows, recourse
 from procure.program.index import Index, group, lookup
 from procure.program.linear import Terms
 from procure.program.part import Part
 from procure.program.present import add_present, add_work
 from procure.rules.caches import held_seconds
+from procure.timekey import TimeKey
 
 
 def add_variables(m: Any, index: Index) -> None:
-    """kept[t, site, workload, interval, store]: share of the workload's rate whose cache stays through the interval."""
-    m.kept = pyo.Var(index.kept, bounds=(0, 1))
+    """kept[at, site, workload, interval, store]: share of the workload's rate whose cache stays so long; recourse."""
+    m.kept = recourse(index.kept, bounds=(0, 1))
 
 
 def kept_at_most_served(m: Any, index: Index) -> None:
@@ -27,29 +27,29 @@ def kept_at_most_served(m: Any, index: Index) -> None:
     Shares of the workload's rate.
     """
     stores = group((k for k in index.kept if k[3] == 0), lambda k: k[:3])
-    serving = group(index.serve, lambda x: (x[0].t, x[1], x[0].workload))
+    serving = group(index.serve, lambda x: (x[0].at, x[1], x[0].workload))
 
-    def rule(m: Any, t: int, site: str, workload: str) -> Any:
+    def rule(m: Any, at: TimeKey, site: str, workload: str) -> Any:
         row = Terms()
-        row.extend(1.0, (m.kept[k] for k in stores[t, site, workload]))
-        total = index.load_rate[t, workload]
-        for p, s in serving.get((t, site, workload), []):
+        row.extend(1.0, (m.kept[k] for k in stores[at, site, workload]))
+        total = index.load_rate[at, workload]
+        for p, s in serving.get((at, site, workload), []):
             row.add(-p.rate / total, m.serve[p.point, s])
         return row.at_most(0.0)
 
-    m.kept_at_most_served = pyo.Constraint(sorted(stores), rule=rule)
+    m.kept_at_most_served = block_rows(sorted(stores), rule=rule)
 
 
 def kept_only_falls(m: Any, index: Index) -> None:
     """A cohort only shrinks with age: kept[i,g] ≤ kept[i−1,g]. Shares of the workload's rate."""
 
-    def rule(m: Any, t: int, site: str, workload: str, interval: int, store: str) -> Any:
+    def rule(m: Any, at: TimeKey, site: str, workload: str, interval: int, store: str) -> Any:
         row = Terms()
-        row.add(1.0, m.kept[t, site, workload, interval, store])
-        row.add(-1.0, m.kept[t, site, workload, interval - 1, store])
+        row.add(1.0, m.kept[at, site, workload, interval, store])
+        row.add(-1.0, m.kept[at, site, workload, interval - 1, store])
         return row.at_most(0.0)
 
-    m.kept_only_falls = pyo.Constraint([k for k in index.kept if k[3] > 0], rule=rule)
+    m.kept_only_falls = block_rows([k for k in index.kept if k[3] > 0], rule=rule)
 
 
 def hits_from_kept(m: Any, index: Index) -> None:
@@ -62,22 +62,22 @@ def hits_from_kept(m: Any, index: Index) -> None:
     together would let a few kept caches give all their hits to the longest bucket.
     """
     reading = group((x for x in index.prefill if x[0].store != "recompute"),
-                    lambda x: (x[0].t, x[1], x[0].workload, x[0].bucket, x[0].store))  # fmt: skip
+                    lambda x: (x[0].at, x[1], x[0].workload, x[0].bucket, x[0].store))  # fmt: skip
 
-    def rule(m: Any, t: int, site: str, workload: str, bucket: str, store: str) -> Any:
+    def rule(m: Any, at: TimeKey, site: str, workload: str, bucket: str, store: str) -> Any:
         row = Terms()
-        row.extend(1.0, (m.prefill[o.option, s] for o, s in reading[t, site, workload, bucket, store]))
+        row.extend(1.0, (m.prefill[o.option, s] for o, s in reading[at, site, workload, bucket, store]))
         alpha = index.return_share[store]
-        for age in index.ages[t, workload]:
-            row.add(-alpha * age.return_share, m.kept[t, site, workload, age.interval, store])
+        for age in index.ages[at, workload]:
+            row.add(-alpha * age.return_share, m.kept[at, site, workload, age.interval, store])
         return row.at_most(0.0)
 
-    m.hits_from_kept = pyo.Constraint(sorted(reading), rule=rule)
+    m.hits_from_kept = block_rows(sorted(reading), rule=rule)
 
 
-def parked_seconds(index: Index, t: int, workload: str, interval: int, store: str) -> float:
+def parked_seconds(index: Index, at: TimeKey, workload: str, interval: int, store: str) -> float:
     """K_i of :func:`parked_within_store`: seconds that a cohort occupies a store in an age interval."""
-    age = index.ages[t, workload][interval]
+    age = index.ages[at, workload][interval]
     return held_seconds(age.seconds, age.mean_released, index.return_share[store])
 
 
@@ -91,17 +91,15 @@ def parked_within_store(m: Any, index: Index) -> None:
     """
     idle_hbm = lookup(index.instance["idle_hbm"], ["sku"], "bytes")
 
-    def rule(m: Any, t: int, site: str, store: str) -> Any:
+    def rule(m: Any, at: TimeKey, site: str, store: str) -> Any:
         row = Terms()
-        for key in index.kept_by_store[t, site, store]:
+        for key in index.kept_by_store[at, site, store]:
             _, _, w, interval, _ = key
-            rate = index.load_rate[t, w]
-            row.add(
-                index.kv_bytes[t, w] * parked_seconds(index, t, w, interval, store) * rate / BYTES_PER_UNIT, m.kept[key]
-            )
+            parked = index.kv_bytes[at, w] * parked_seconds(index, at, w, interval, store)
+            row.add(parked * index.load_rate[at, w] / BYTES_PER_UNIT, m.kept[key])
         for unit in index.store_units[store]:
-            pool = (site, unit.sku, t)
-            if pool not in index.in_stock:
+            pool = (site, unit.sku, at)
+            if (site, unit.sku, at.t) not in index.in_stock:
                 continue
             if index.tier[store] != "hbm":
                 add_present(m, index, row, -unit.bytes / BYTES_PER_UNIT, pool)
@@ -113,7 +111,7 @@ def parked_within_store(m: Any, index: Index) -> None:
             add_present(m, index, row, -idle, pool)
         return row.at_most(0.0)
 
-    m.parked_within_store = pyo.Constraint(sorted(index.kept_by_store), rule=rule)
+    m.parked_within_store = block_rows(sorted(index.kept_by_store), rule=rule)
 
 
 PROGRAM = Part((kept_at_most_served, kept_only_falls, hits_from_kept, parked_within_store), add_variables)

@@ -7,6 +7,7 @@ from typing import Any
 import pyomo.environ as pyo
 
 from procure.families.scales import RESOURCE_PER_UNIT, USD_PER_UNIT
+from procure.program.declare import first_stage, first_stage_rows
 from procure.program.index import Index, group, lookup
 from procure.program.linear import Terms
 from procure.program.part import Part
@@ -14,7 +15,7 @@ from procure.program.part import Part
 
 def add_variables(m: Any, index: Index) -> None:
     """expand[site, expansion, t]: expansions ordered, integer."""
-    m.expand = pyo.Var(
+    m.expand = first_stage(
         index.expansion_orders,
         domain=pyo.NonNegativeIntegers,
         bounds=lambda m, site, name, t: (0, int(index.expansion[site, name].max_count)),
@@ -46,7 +47,7 @@ def site_limit(m: Any, index: Index) -> None:
             return pyo.Constraint.Skip
         return row.at_most(limits[t, site, resource] / scale)
 
-    m.site_limit = pyo.Constraint(sorted(limits), rule=rule)
+    m.site_limit = first_stage_rows(sorted(limits), rule=rule)
 
 
 def expansions_at_most(m: Any, index: Index) -> None:
@@ -58,7 +59,7 @@ def expansions_at_most(m: Any, index: Index) -> None:
         row.extend(1.0, (m.expand[o] for o in orders[site, name]))
         return row.at_most(index.expansion[site, name].max_count)
 
-    m.expansions_at_most = pyo.Constraint(sorted(orders), rule=rule)
+    m.expansions_at_most = first_stage_rows(sorted(orders), rule=rule)
 
 
 def add_cost(m: Any, index: Index, terms: Terms) -> None:

@@ -7,22 +7,24 @@ from typing import Any
 import pyomo.environ as pyo
 
 from procure.families.scales import BYTES_PER_UNIT
+from procure.program.declare import block_rows
 from procure.program.index import Index, group
 from procure.program.linear import Terms
 from procure.program.part import Part
 from procure.program.present import add_present
 from procure.quarter import SECONDS_PER_DAY
+from procure.timekey import TimeKey
 
 
-def _units(m: Any, index: Index, row: Terms, key: tuple[int, str, str], attribute: str, scale: float = 1.0) -> bool:
+def _units(m: Any, index: Index, row: Terms, key: tuple[TimeKey, str, str], attribute: str, scale: float = 1.0) -> bool:
     """Subtract what the units of a store that serve bring, times a scale; False where some unit has no limit."""
-    t, site, store = key
+    at, site, store = key
     for unit in index.store_units[store]:
         amount = getattr(unit, attribute)
         if amount == float("inf"):
             return False
-        if (site, unit.sku, t) in index.in_stock:
-            add_present(m, index, row, -scale * amount / BYTES_PER_UNIT, (site, unit.sku, t))
+        if (site, unit.sku, at.t) in index.in_stock:
+            add_present(m, index, row, -scale * amount / BYTES_PER_UNIT, (site, unit.sku, at))
     return True
 
 
@@ -35,14 +37,14 @@ def store_reads(m: Any, index: Index) -> None:
     part of the step that uses them.
     """
 
-    def rule(m: Any, t: int, site: str, store: str) -> Any:
+    def rule(m: Any, at: TimeKey, site: str, store: str) -> Any:
         row = Terms()
-        for o, s in index.reads[t, site, store]:
+        for o, s in index.reads[at, site, store]:
             row.add(o.read_bytes * o.rate / BYTES_PER_UNIT, m.prefill[o.option, s])
-        limited = _units(m, index, row, (t, site, store), "read_bytes_per_s")
+        limited = _units(m, index, row, (at, site, store), "read_bytes_per_s")
         return row.at_most(0.0) if limited else pyo.Constraint.Skip
 
-    m.store_reads = pyo.Constraint(sorted(index.reads), rule=rule)
+    m.store_reads = block_rows(sorted(index.reads), rule=rule)
 
 
 def reader_limit(m: Any, index: Index) -> None:
@@ -54,34 +56,34 @@ def reader_limit(m: Any, index: Index) -> None:
     """
     reads = group(
         (x for rows in index.reads.values() for x in rows if index.tier[x[0].store] == "cmx"),
-        lambda x: (x[0].t, x[1], x[0].sku),
+        lambda x: (x[0].at, x[1], x[0].sku),
     )
 
-    def rule(m: Any, t: int, site: str, sku: str) -> Any:
+    def rule(m: Any, at: TimeKey, site: str, sku: str) -> Any:
         row = Terms()
-        for o, s in reads[t, site, sku]:
+        for o, s in reads[at, site, sku]:
             row.add(o.read_bytes * o.rate / BYTES_PER_UNIT, m.prefill[o.option, s])
-        add_present(m, index, row, -index.reader_bytes_per_s[sku] / BYTES_PER_UNIT, (site, sku, t))
+        add_present(m, index, row, -index.reader_bytes_per_s[sku] / BYTES_PER_UNIT, (site, sku, at))
         return row.at_most(0.0)
 
-    m.reader_limit = pyo.Constraint(sorted(reads), rule=rule)
+    m.reader_limit = block_rows(sorted(reads), rule=rule)
 
 
-def add_writes(m: Any, index: Index, row: Terms, key: tuple[int, str, str], mean: bool) -> None:
+def add_writes(m: Any, index: Index, row: Terms, key: tuple[TimeKey, str, str], mean: bool) -> None:
     """Add the bytes written to a store per second: whole sequences parked, less what a hit found that stays valid."""
-    t = key[0]
+    at = key[0]
     for kept in index.kept_by_store.get(key, []):
         _, _, w, interval, _ = kept
         if interval == 0:
-            share = _mean_per_peak(index, t, w) if mean else 1.0
-            row.add(share * index.kv_bytes[t, w] * index.load_rate[t, w] / BYTES_PER_UNIT, m.kept[kept])
+            share = _mean_per_peak(index, at, w) if mean else 1.0
+            row.add(share * index.kv_bytes[at, w] * index.load_rate[at, w] / BYTES_PER_UNIT, m.kept[kept])
     for o, s in index.reads[key]:
         share = o.mean_per_peak if mean else 1.0
         row.add(-share * o.valid_bytes * o.rate / BYTES_PER_UNIT, m.prefill[o.option, s])
 
 
-def _mean_per_peak(index: Index, t: int, workload: str) -> float:
-    return max(value for (q, w, _), value in index.mean_per_peak.items() if q == t and w == workload)
+def _mean_per_peak(index: Index, at: TimeKey, workload: str) -> float:
+    return max(value for (block, w, _), value in index.mean_per_peak.items() if block == at and w == workload)
 
 
 def store_writes(m: Any, index: Index) -> None:
@@ -94,13 +96,13 @@ def store_writes(m: Any, index: Index) -> None:
     or window: those are of one length.
     """
 
-    def rule(m: Any, t: int, site: str, store: str) -> Any:
+    def rule(m: Any, at: TimeKey, site: str, store: str) -> Any:
         row = Terms()
-        add_writes(m, index, row, (t, site, store), mean=False)
-        limited = _units(m, index, row, (t, site, store), "write_bytes_per_s")
+        add_writes(m, index, row, (at, site, store), mean=False)
+        limited = _units(m, index, row, (at, site, store), "write_bytes_per_s")
         return row.at_most(0.0) if limited else pyo.Constraint.Skip
 
-    m.store_writes = pyo.Constraint(sorted(index.reads), rule=rule)
+    m.store_writes = block_rows(sorted(index.reads), rule=rule)
 
 
 def store_wear(m: Any, index: Index) -> None:
@@ -112,13 +114,13 @@ def store_wear(m: Any, index: Index) -> None:
     those that serve. Memory does not wear and has no such row.
     """
 
-    def rule(m: Any, t: int, site: str, store: str) -> Any:
+    def rule(m: Any, at: TimeKey, site: str, store: str) -> Any:
         row = Terms()
-        add_writes(m, index, row, (t, site, store), mean=True)
-        limited = _units(m, index, row, (t, site, store), "write_bytes_per_day", 1.0 / SECONDS_PER_DAY)
+        add_writes(m, index, row, (at, site, store), mean=True)
+        limited = _units(m, index, row, (at, site, store), "write_bytes_per_day", 1.0 / SECONDS_PER_DAY)
         return row.at_most(0.0) if limited else pyo.Constraint.Skip
 
-    m.store_wear = pyo.Constraint(sorted(index.reads), rule=rule)
+    m.store_wear = block_rows(sorted(index.reads), rule=rule)
 
 
 PROGRAM = Part((store_reads, reader_limit, store_writes, store_wear))

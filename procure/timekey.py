@@ -1,0 +1,115 @@
+"""The time key: the scenario, quarter and part of the day that a decision, a coefficient or a row of a plan is of.
+
+What is bought stands in every scenario and all day long: fleet, orders and money know quarters alone. What is served
+differs between them, and carries the whole key. Today there is one scenario, and one part of the day: the coincident
+peak that everything is sized for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from procure.errors import Fault, InputError
+
+BASE = "base"
+"""The one scenario."""
+PEAK = "peak"
+"""The one part of the day: the peaks of all workloads at once."""
+
+BESIDE_QUARTER = ("scenario", "daypart")
+"""Columns of tables that, with the quarter, make the time key; nothing adds up over them unasked."""
+
+
+@dataclass(frozen=True, order=True)
+class TimeKey:
+    """One block of service: ``t`` is the position of its quarter.
+
+    No tuple, so that Pyomo takes it for one part of an index, and a bare ``t`` in its place is a missing key at once.
+    """
+
+    scenario: str
+    t: int
+    daypart: str
+
+    def __str__(self) -> str:
+        return str(self.t) if (self.scenario, self.daypart) == (BASE, PEAK) else "/".join(map(str, self.parts))
+
+    def among(self, quarters: Sequence[str]) -> str:
+        """For a planner: the name of the quarter, and of what else than the one scenario and the peak it is."""
+        beside = [name for name, only in ((self.scenario, BASE), (self.daypart, PEAK)) if name != only]
+        return " ".join([quarters[self.t], *beside])
+
+    @property
+    def words(self) -> str:
+        """For a sentence, such as ``(base, quarter 3, peak)``."""
+        return f"({self.scenario}, quarter {self.t}, {self.daypart})"
+
+    @property
+    def parts(self) -> tuple[str, int, str]:
+        """Scenario, position of the quarter, part of the day."""
+        return self.scenario, self.t, self.daypart
+
+
+def time_keys(table: pd.DataFrame) -> list[TimeKey]:
+    """The time key of each row of a table with a column ``t``; that of the one block of its quarter without others."""
+    scenarios, dayparts = (
+        table[column] if column in table.columns else [only] * len(table)
+        for column, only in zip(BESIDE_QUARTER, (BASE, PEAK), strict=True)
+    )
+    known: dict[tuple[str, int, str], TimeKey] = {}
+    return [
+        known.setdefault(parts, TimeKey(*parts))
+        for parts in zip(map(str, scenarios), map(int, table["t"]), map(str, dayparts), strict=True)
+    ]
+
+
+def unmixed(table: pd.DataFrame, by: Sequence[str] = (), across: Collection[str] = ()) -> pd.DataFrame:
+    """The table itself, if its rows may be added up, or read one by one, by some columns.
+
+    They may not where rows of several scenarios or parts of the day would meet under one key: requests of the night do
+    not add to those of the peak, nor those of one future to another's. An empty cell stands for all of them.
+
+    Args:
+        table: of a plan, whether or not it has the columns :data:`BESIDE_QUARTER`.
+        by: columns that tell apart.
+        across: columns of :data:`BESIDE_QUARTER` over which adding is meant.
+
+    Raises:
+        InputError: several scenarios or parts of the day under one key.
+    """
+    faults = []
+    for column in BESIDE_QUARTER:
+        if column not in table.columns or column in by or column in across:
+            continue
+        stated = table[table[column].astype(str) != ""]
+        if stated[column].nunique() > 1 and (
+            not by or stated.groupby(list(by), dropna=False)[column].nunique().max() > 1
+        ):
+            found = ", ".join(sorted(map(str, stated[column].unique())))
+            what = f"One {column} at a time: rows by {', '.join(by) or 'nothing'} would mix several."
+            faults.append(Fault("plan", 0, column, found, what, f"Keep the rows of one {column}, or group by it."))
+    if faults:
+        raise InputError(faults)
+    return table
+
+
+def grouped(table: pd.DataFrame, by: Sequence[str], *, across: Collection[str] = (), **options: Any) -> Any:
+    """``table.groupby(by)`` of rows that may be added up so; see :func:`unmixed`.
+
+    Raises:
+        InputError: several scenarios or parts of the day in one group.
+    """
+    return unmixed(table, by, across).groupby(list(by) if len(by) > 1 else by[0], **options)
+
+
+def total(table: pd.DataFrame, value: str, *, across: Collection[str] = ()) -> float:
+    """The sum of a column over all rows; see :func:`unmixed`.
+
+    Raises:
+        InputError: rows of several scenarios or parts of the day.
+    """
+    return float(unmixed(table, (), across)[value].sum())
