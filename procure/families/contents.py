@@ -10,6 +10,8 @@ from functools import cache
 from importlib import import_module
 from typing import Any
 
+from procure.families.wording import Cause, RowWords, Words
+
 NAMES = (
     "fleet",
     "demand",
@@ -48,3 +50,29 @@ def faults() -> dict[str, list[Any]]:
         for name, faults_of in check.faults.items():
             found.setdefault(name, []).append(faults_of)
     return found
+
+
+@cache
+def words() -> dict[str, Words]:
+    """How each family is told."""
+    return {name: import_module(f"procure.families.{name}.words").WORDS for name in NAMES}
+
+
+def row_words() -> dict[str, RowWords]:
+    """How each component of the program is told."""
+    return {component: row for told in words().values() for component, row in told.rows.items()}
+
+
+def causes() -> dict[str, tuple[Cause, ...]]:
+    """Limits that a planner can move, by word, in the order in which they are told."""
+    found: dict[str, list[Cause]] = {}
+    for told in words().values():
+        for cause in told.causes:
+            found.setdefault(cause.word, []).append(cause)
+    order = sorted(found, key=lambda word: max(cause.place for cause in found[word]))
+    return {word: tuple(found[word]) for word in order}
+
+
+def given_limits() -> frozenset[str]:
+    """Rows of a plan's ``limits`` that the site, the budget or a supplier sets; others follow from what was bought."""
+    return frozenset(name for told in words().values() for name in told.given)

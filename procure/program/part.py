@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,8 +21,11 @@ class Part:
         rows: functions that each add one kind of row (and those that belong to it), named after it, in order.
         variables: declares the decisions that are the family's.
         cost: adds its present cost to the objective, M USD; what is no decision goes into the constant.
+        lifted: coefficients that are what they are because of limits (named as causes are) that are thought away, with
+            what they are without: (component, key, variable, coefficient).
     """
 
     rows: tuple[Add, ...] = ()
     variables: Add | None = None
     cost: Callable[[Any, Index, Terms], None] | None = None
+    lifted: Callable[[Any, Index, Collection[str]], Iterable[tuple[str, Any, Any, float]]] | None = None

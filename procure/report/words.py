@@ -7,6 +7,7 @@ from typing import Any
 
 import pandas as pd
 
+from procure.families.contents import given_limits
 from procure.plan import Plan, Status
 from procure.quarter import Quarter
 
@@ -25,8 +26,6 @@ KINDS = {
 
 WHOLE = "whole plan"
 """What the costs of tokens of all workloads together stand under."""
-OUTSIDE = ("power", "liquid cooling", "positions", "area", "ports", "pods", "budget", "supply")
-"""Families of limits that the site, the budget or a supplier sets; the others follow from what was bought."""
 LARGE_UNITS = {"B": (1e12, "TB"), "B/s": (1e9, "GB/s"), "B/day": (1e12, "TB/day")}
 """Base units of the plan's limits with the unit that people read, and its size."""
 
@@ -128,13 +127,14 @@ def binding_sentences(plan: Plan) -> tuple[list[str], list[str]]:
     """
     outside: list[str] = []
     inside: list[str] = []
+    given = given_limits()
     rows = binding_rows(readable(plan.tables["limits"]))
     for (family, site, item), found in rows.groupby(["family", "site", "item"], dropna=False, sort=True):
         low, high, unit = float(found["limit"].min()), float(found["limit"].max()), str(found["unit"].iloc[0])
         amount = figure(low) if low == high else f"{figure(low)} to {figure(high)}"
         where = " ".join(str(part) for part in (family, f"at {site}" if str(site) else "", item) if str(part))
         sentence = f"{where}: full in {quarter_ranges(found['quarter'])} ({amount} {unit})."
-        (outside if family in OUTSIDE else inside).append(sentence)
+        (outside if family in given else inside).append(sentence)
     return outside, inside
 
 

@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from procure.families.orders.program import order_bound
-from procure.instance import RESOURCES, Instance
+from procure.families import contents
+from procure.instance import Instance
 from procure.instance.first_token import at_best
 from procure.plan.plan import SERVED
 from procure.program import Program
@@ -40,23 +40,6 @@ SECONDS_AHEAD = 10.0
 """Wall seconds that all questions in whole numbers about the look-ahead may take: parts of units answer the rest."""
 SECONDS_ALONE = 10.0
 """Wall seconds that one workload may take where all together left a doubt."""
-FREE_ORDER = 1e4
-"""Units in an order that nothing bounds."""
-
-TTFT = "time to first token"
-
-RESOURCE_OF = {word: resource for resource, (word, _) in RESOURCES.items()}
-"""Resources of a site by the planner's word for their limit."""
-FAMILIES = {
-    "budget": ("budget_limit",),
-    "supply": ("supply_cap",),
-    "pods": ("places_in_pods", "lpx_copies_within_pods"),
-    "minimum order": ("minimum_order", "order_placed"),
-    TTFT: ("late_prefill_share",),
-}
-LIMITS = ("budget", *RESOURCE_OF, "supply", "pods", "minimum order", TTFT)
-"""Limits that a planner can move, in the order in which they are told."""
-
 NO_DEPLOYMENT = "no deployment meets its SLA"
 NOTHING_TO_BUY = "nothing that may be bought serves it"
 LEAD_TIME = "inside lead time"
@@ -120,7 +103,7 @@ class _Case:
         if self.ask.short_share((at, workload)) - away <= SERVED:
             return f"out of reach: {self.best[at.t, workload].words}" if away > 0 else self._cause(at, workload)
         text = self._cause(at, workload)
-        if TTFT in text:
+        if any(cause.at_best and cause.word in text for causes in contents.causes().values() for cause in causes):
             text += f" ({self.best[at.t, workload].words})"
         return f"{text}; {away:.1%} out of reach: {self.best[at.t, workload].words}" if away > 0 else text
 
@@ -134,7 +117,7 @@ class _Case:
                 return UNKNOWN
             if parts and self.ask.whole((), key) is not False:
                 return NOT_WORTH  # priced and not ranked: what could be served was weighed against its price
-        free = self.ask.relaxed(LIMITS, key)
+        free = self.ask.relaxed(contents.causes(), key)
         if free is None:
             return UNKNOWN
         if not free:
@@ -195,7 +178,7 @@ class _Questions:
     @cached_property
     def present(self) -> tuple[str, ...]:
         """Limits that the program has rows of."""
-        return tuple(name for name in LIMITS if self._rows((name,)).any())
+        return tuple(name for name in contents.causes() if self._rows((name,)).any())
 
     def relaxed(self, lift: Iterable[str], key: tuple[TimeKey, str]) -> bool | None:
         """Whether more is served without the limits if units could be bought in parts; None: no answer in time."""
@@ -290,27 +273,23 @@ class _Questions:
 
     def _rows(self, limits: tuple[str, ...]) -> np.ndarray:
         """Which rows state one of the limits."""
-        families = {family for name in limits for family in FAMILIES.get(name, ())}
-        resources = {RESOURCE_OF[name] for name in limits if name in RESOURCE_OF}
+        lifted = [cause for name in limits for cause in contents.causes()[name]]
         return np.array(
-            [
-                family in families or (family == "site_limit" and key[2] in resources)
-                for family, key in self.compiled.keys
-            ],
+            [any(cause.states(*key) for cause in lifted) for key in self.compiled.keys],
             dtype=bool,
         )
 
     def _matrix(self, limits: tuple[str, ...]) -> sparse.csr_matrix:
-        """The rows, with the most that an order can be as large as it is without the limits."""
-        if not limits or "minimum order" in limits:
+        """The rows, with coefficients that come from the limits as they are without them."""
+        if not limits:
             return self.compiled.matrix
-        matrix = self.compiled.matrix.tolil(copy=True)
-        index, model = self.program.index, self.program.model
-        without = {RESOURCE_OF.get(name, name) for name in limits}
-        for row, (family, key) in enumerate(self.compiled.keys):
-            if family == "order_placed":
-                most = min(order_bound(index, key[0], without), FREE_ORDER)
-                matrix[row, self.compiled.column(model.ordered[key])] = -most
+        position = {key: row for row, key in enumerate(self.compiled.keys)}
+        matrix, program = self.compiled.matrix.tolil(copy=True), self.program
+        for part in contents.programs().values():
+            for component, key, variable, coef in (
+                part.lifted(program.model, program.index, limits) if part.lifted else ()
+            ):
+                matrix[position[component, key], self.compiled.column(variable)] = coef
         return sparse.csr_matrix(matrix)
 
     def short_share(self, key: tuple[TimeKey, str]) -> float:

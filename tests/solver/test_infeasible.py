@@ -10,12 +10,12 @@ import pytest
 from tiny_case import budget, fleet, quarter_names, rich, tiny
 
 import procure
-from procure.families.contents import programs
+from procure.families.contents import programs, row_words
 from procure.instance import build
 from procure.program import build as build_program
 from procure.solver import Infeasible
 from procure.solver.compile import compile_program
-from procure.solver.violation import WORDS, in_words
+from procure.solver.violation import in_words
 
 METHODS = ("decomposed", "whole")
 GB = "gb300-nvl72"
@@ -95,7 +95,9 @@ def test_more_racks_than_places_in_pods_are_told():
 def test_every_family_of_the_program_has_words():
     model = build_program(build(rich())).model
     families = {c.local_name for c in model.component_objects(pyo.Constraint)}
-    assert families | {add.__name__ for part in programs().values() for add in part.rows} - {"carry_rule"} == set(WORDS)
+    assert families | {add.__name__ for part in programs().values() for add in part.rows} - {"carry_rule"} == set(
+        row_words()
+    )
     compiled = compile_program(build_program(build(rich())))
     for family, key in compiled.keys:
         if family != "budget_limit":

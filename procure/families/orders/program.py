@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from typing import Any
 
 import pyomo.environ as pyo
 
 from procure.errors import Fault, InputError
 from procure.families.scales import USD_PER_UNIT
+from procure.instance import RESOURCES
 from procure.program.declare import first_stage, first_stage_rows
 from procure.program.index import Index, group
 from procure.program.linear import Terms
 from procure.program.paid import order_payments
 from procure.program.part import Part
 from procure.rules.worth import residual_usd
+
+FREE_ORDER = 1e4
+"""Units in an order that nothing bounds."""
 
 
 def add_variables(m: Any, index: Index) -> None:
@@ -66,7 +70,7 @@ def minimum_order(m: Any, index: Index) -> None:
 def order_bound(index: Index, sku: str, without: Collection[str] = ()) -> float:
     """Units that one order of a SKU, over all sites, could be at most.
 
-    ``without``: limits that are thought away: ``supply``, ``pods`` or resources; the bound may then be infinite.
+    ``without``: limits that are thought away, named as causes are; the bound may then be infinite.
 
     Raises:
         InputError: neither the supply cap nor a limit of a site bounds it.
@@ -88,7 +92,7 @@ def _room(index: Index, site: str, sku: str, without: Collection[str]) -> float:
     use = {
         row.resource: row.per_unit
         for row in index.instance["resource_use"].itertuples()
-        if row.site == site and row.sku == sku and row.resource not in without
+        if row.site == site and row.sku == sku and RESOURCES[row.resource][0] not in without
     }
     limits = index.instance["site_limits"]
     for resource, rows in limits[limits["site"] == site].groupby("resource"):
@@ -111,4 +115,11 @@ def add_cost(m: Any, index: Index, terms: Terms) -> None:
         terms.add(usd / USD_PER_UNIT, m.buy[site, sku, order_t])
 
 
-PROGRAM = Part((supply_cap, minimum_order), add_variables, add_cost)
+def lifted(m: Any, index: Index, without: Collection[str]) -> Iterator[tuple[str, Any, Any, float]]:
+    """The most that an order can be, where limits that it comes from are thought away."""
+    for key in m.order_placed:
+        most = min(order_bound(index, key[0], without), FREE_ORDER)
+        yield "order_placed", key, m.ordered[key], -most
+
+
+PROGRAM = Part((supply_cap, minimum_order), add_variables, add_cost, lifted)

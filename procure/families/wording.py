@@ -1,0 +1,86 @@
+"""How a family is told in a planner's words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from procure.instance import Instance
+
+
+@dataclass(frozen=True)
+class Broken:
+    """A row that is broken in the plan that breaks least: its key, and by how much in its own unit.
+
+    ``activity`` is its left-hand side, ``limit`` its right-hand side; ``values`` are those of all columns by name.
+    """
+
+    key: tuple[Any, ...]
+    over: float
+    activity: float
+    limit: float
+    values: Mapping[str, float]
+
+
+class RowWords(NamedTuple):
+    """What a broken row says: the limit, its unit and the units per unit of the row, and what its key names.
+
+    ``key``: ``t`` a quarter, ``at`` the time of service, ``site``, ``of`` what the limit is of, anything else by
+    itself, ``-`` nothing that a planner needs. ``by`` has limit, unit and scale for each value of ``of``.
+    """
+
+    limit: str
+    unit: str
+    key: tuple[str, ...]
+    scale: float = 1.0
+    by: Mapping[str, tuple[str, str, float]] = MappingProxyType({})
+
+
+@dataclass(frozen=True)
+class Cause:
+    """A limit that a planner can move, as the cause of a shortfall.
+
+    Attributes:
+        word: as it is told; it names the limit wherever limits are thought away.
+        rows: components whose rows state it; their upper sides are lifted where it is asked what else would be served.
+        of: only rows with this value in their key, if any.
+        place: where it stands among causes that are told together: what is moved most easily comes first. Of families
+            that share a cause, one says it.
+        at_best: whether it is followed by what can be had at best.
+    """
+
+    word: str
+    rows: tuple[str, ...]
+    of: str = ""
+    place: int = 0
+    at_best: bool = False
+
+    def states(self, component: str, key: tuple[Any, ...]) -> bool:
+        """Whether a row of the program is one of this limit."""
+        return component in self.rows and (not self.of or self.of in key)
+
+
+@dataclass(frozen=True)
+class Words:
+    """A family in words; ``WORDS`` in its ``words.py``.
+
+    Attributes:
+        rows: every component of rows that its program has.
+        given: its rows in the plan's ``limits`` that the site, the budget or a supplier sets.
+        bought: its rows in ``limits`` that follow from what was bought.
+        causes: its limits that can be named as the cause of a shortfall.
+        told: says a broken row of a component in another way than its :class:`RowWords` do.
+        spared: decisions that are no way out of a breach: it is told where it is, not where these would put it.
+        no_limit, no_cause: why it has none of these, where it has none.
+    """
+
+    rows: Mapping[str, RowWords] = field(default_factory=dict)
+    given: tuple[str, ...] = ()
+    bought: tuple[str, ...] = ()
+    causes: tuple[Cause, ...] = ()
+    told: Mapping[str, Callable[[Broken, Instance], str]] = field(default_factory=dict)
+    spared: tuple[str, ...] = ()
+    no_limit: str = ""
+    no_cause: str = ""
