@@ -286,9 +286,8 @@ class _Questions:
         position = {key: row for row, key in enumerate(self.compiled.keys)}
         matrix, program = self.compiled.matrix.tolil(copy=True), self.program
         for part in contents.programs().values():
-            for component, key, variable, coef in (
-                part.lifted(program.model, program.index, limits) if part.lifted else ()
-            ):
+            lifted = part.lifted(program.model, program.index, limits) if part.lifted else ()
+            for component, key, variable, coef in lifted:
                 matrix[position[component, key], self.compiled.column(variable)] = coef
         return sparse.csr_matrix(matrix)
 
