@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import procure
 from procure.case import Case
 from procure.instance import Instance, build
 from procure.plan import Plan
-from procure.plan.verify import verify
+from procure.plan.verify import faults_by_check, verify
 
 
 @dataclass(frozen=True)
@@ -23,6 +24,22 @@ class Solved:
         """Names of the checks that do not hold for a plan of the case."""
         checks = verify(plan, self.case, self.instance)
         return set(checks.loc[~checks["holds"], "check"])
+
+    def seen(self, plan: Plan, first: str = "") -> bool:
+        """Whether any check fails for a plan of the case: :meth:`failing`, which ends with the first that does.
+
+        ``first`` is the name of the check that is asked before the others.
+        """
+        named = faults_by_check(plan, self.case, self.instance)
+        order = sorted(named, key=lambda name: name != first)
+        return any(_fails(named[name]) for name in order) or bool(self.failing(plan))
+
+
+def _fails(faults: Iterable[str]) -> bool:
+    try:
+        return any(True for _ in faults)
+    except (KeyError, ValueError, TypeError):  # verification says of these that they cannot be recomputed
+        return True
 
 
 def solved(case: Case) -> Solved:

@@ -6,7 +6,8 @@ The coefficients come from the case anew; the decisions are read from the plan's
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import cache
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -71,18 +72,29 @@ def verify(plan: Plan, case: Case, instance: Instance | None = None, folder: str
 def checks_of(plan: Plan, case: Case, fresh: Instance) -> pd.DataFrame:
     """The ``checks`` table that a plan is stored with: all that can be said before it states its own checks."""
     checks = Checks()
-    checks.add("the plan answers this case", _hash(plan, case))
-    for name, faults in contents.faults().items():
-        checks.add(name, chain.from_iterable(find(plan, fresh) for find in faults))
-    checks.add("every limit holds", _limits(fresh, plan))
-    checks.add("limits are as stated", _same_limits(fresh, plan))
-    checks.add("money is as stated and sums to the objective", _money(plan, fresh))
-    checks.add("costs of tokens are as stated", claims.unit_costs(plan, fresh))
-    checks.add("each row stands once", claims.rows_once(plan))
-    checks.add("causes stand where something is short", claims.causes(plan, fresh))
-    checks.add("premises are those of the case", claims.premises(plan, case, fresh))
-    checks.add("plan.json agrees with the tables", claims.summary(plan, case, fresh))
+    for name, faults in faults_by_check(plan, case, fresh).items():
+        checks.add(name, faults)
     return checks.table
+
+
+def faults_by_check(plan: Plan, case: Case, fresh: Instance) -> dict[str, Iterable[str]]:
+    """Every check by name with what breaks it, in order; nothing is worked out before it is asked for."""
+    limits = cache(lambda: limits_table(fresh, plan.tables))
+    return {
+        "the plan answers this case": _hash(plan, case),
+        **{
+            name: chain.from_iterable(find(plan, fresh) for find in faults)
+            for name, faults in contents.faults().items()
+        },
+        "every limit holds": _limits(limits),
+        "limits are as stated": _same_limits(limits, plan),
+        "money is as stated and sums to the objective": _money(plan, fresh),
+        "costs of tokens are as stated": claims.unit_costs(plan, fresh),
+        "each row stands once": claims.rows_once(plan),
+        "causes stand where something is short": claims.causes(plan, fresh),
+        "premises are those of the case": claims.premises(plan, case, fresh),
+        "plan.json agrees with the tables": claims.summary(plan, case, fresh),
+    }
 
 
 def _hash(plan: Plan, case: Case) -> Iterable[str]:
@@ -90,17 +102,16 @@ def _hash(plan: Plan, case: Case) -> Iterable[str]:
         yield "the case, or packaged data that it uses, changed since the plan was made"
 
 
-def _limits(instance: Instance, plan: Plan) -> Iterable[str]:
-    for r in limits_table(instance, plan.tables).itertuples():
+def _limits(recomputed: Callable[[], pd.DataFrame]) -> Iterable[str]:
+    for r in recomputed().itertuples():
         if over(r.used, r.limit, r.unit):
             yield f"{r.family} {r.quarter} {r.site} {r.item}: {r.used:g} {r.unit} used of {r.limit:g}"
 
 
-def _same_limits(instance: Instance, plan: Plan) -> Iterable[str]:
-    recomputed = limits_table(instance, plan.tables)
+def _same_limits(recomputed: Callable[[], pd.DataFrame], plan: Plan) -> Iterable[str]:
     keys = ["family", "quarter", "site", "item"]
     stated = {tuple(getattr(r, k) for k in keys): r for r in plan.tables["limits"].itertuples()}
-    for r in recomputed.itertuples():
+    for r in recomputed().itertuples():
         row = stated.pop(tuple(getattr(r, k) for k in keys), None)
         if row is None:
             yield f"{r.family} {r.quarter} {r.site} {r.item}: not in the limits table"
