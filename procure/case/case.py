@@ -20,12 +20,13 @@ from procure.case.forecast import fill_peaks
 from procure.case.frames import frame_of, rows_of
 from procure.case.hashing import hash_inputs
 from procure.case.reader import Rows, read_table
-from procure.case.schema import TABLES, Table
+from procure.case.schema import TABLES
 from procure.case.settings import FILE, Settings, build, parse_toml
 from procure.catalogue import Catalogue, Fact
 from procure.errors import Fault, InputError, nearest
 from procure.files import fill_folder
 from procure.quarter import Quarter
+from procure.schema import Table
 from procure.sizing import Card
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from procure.case.schema import TABLES, Column, Table
+from procure.case.schema import TABLES
 from procure.case.settings import REQUIRED, Settings
 from procure.catalogue import Catalogue, Fact
+from procure.schema import Column, Table
 
 _HEAD = """\
 # The case folder

@@ -11,10 +11,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from procure.case.columns import MOST, Column, Table
 from procure.catalogue import Catalogue, Sku
 from procure.catalogue.tables import resolve
 from procure.errors import Fault
+from procure.schema import MOST, Column, Table
 
 if TYPE_CHECKING:
     from procure.case.reader import Cell, Rows

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 import pandas as pd
 
 from procure.case.reader import Cell, Rows, type_rows
-from procure.case.schema import Column, Table
 from procure.errors import Fault
+from procure.schema import Column, Table
 
 _DTYPES = {"number": "float64", "text": "object", "choice": "object", "quarter": "object"}
 

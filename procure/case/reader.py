@@ -8,11 +8,10 @@ import math
 import re
 from dataclasses import dataclass, field
 
-from procure.case.columns import MOST
 from procure.case.doubts import decimal_points
-from procure.case.schema import Column, Table
 from procure.errors import Fault, nearest
 from procure.quarter import Quarter
+from procure.schema import MOST, Column, Table
 
 Cell = float | int | bool | str | None
 

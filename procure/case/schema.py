@@ -1,477 +1,394 @@
 """What a case may contain: every table and column with its type, unit, range, default and meaning.
 
-Validation, the documentation of the case folder and the reports' headings all come from here.
+Validation, the documentation of the case folder and the reports' headings all come from here. An empty cell of an
+optional column is filled from where ``empty`` says, before anything else reads the table.
 """
 
 from __future__ import annotations
 
-from procure.case.columns import Column, Table, number, optional, text
+from procure.schema import Evidence, Row, Table, col, row
 
-__all__ = ["TABLES", "Column", "Table"]
-
-_SITE = text("site", "A site of sites.csv.", "site")
-_SKU = text("sku", "A SKU of the catalogue or of hardware.csv.", "sku")
-_QUARTER = Column("quarter", "quarter", "Calendar quarter, for example 2027Q1.")
-_COUNT = Column("count", "integer", "Whole units.", unit="units", minimum=1)
+_SITE = "A site of sites.csv."
+_SKU = "A SKU of the catalogue or of hardware.csv."
+_QUARTER = "Calendar quarter, for example 2027Q1."
+_COUNT = "Whole units."
 _SCENARIO = "the scenario"
+_TIER = "the scenario at the tier"
 _LENGTHS = "the scenario, scaled by the lengths stated"
+_SETTING = "the case's setting"
+_CATALOGUE = "the catalogue"
 
-FORECAST = Table(
-    "forecast",
-    "How many requests arrive, at the peak, in every quarter of the plan and its look-ahead.",
-    ("quarter", "workload"),
-    (
-        _QUARTER,
-        text("workload", "A workload of workloads.csv.", "workload"),
-        optional(
-            number("peak_requests_per_s", "requests/s", "Requests per second in the busiest hour."),
-            "worked out from one of the next columns",
-        ),
-        optional(number("open_sessions", "sessions", "Sessions open at the peak (Little's law)."), "not used"),
-        optional(number("people", "people", "People at work in the busiest hour."), "not used"),
-        optional(number("requests_per_person_hour", "requests/person/hour", "Needed beside people."), "not used"),
-        optional(
-            number("tokens_per_day", "tokens/day", "Input and output of a mean day, cached ones included."), "not used"
-        ),
-    ),
-    required=True,
-)
 
-WORKLOADS = Table(
-    "workloads",
-    "What is asked of which LLM, how long, how fast. The scenario fills all but the first three columns.",
-    ("workload",),
-    (
-        text("workload", "Name used in the other tables."),
-        text("scenario", "A packaged scenario: lengths, reuse and service levels.", "scenario"),
-        text("card", "The LLM: a packaged card, or a JSON file in the case folder.", "card"),
-        optional(text("weight_precision", "Precision of the weights.", "precision"), "the card's native precision"),
-        optional(
-            text("kv_format", "Format of the KV cache; parts that differ after a plus: `fp8+rope=bf16`.", "kv_format"),
-            "premise column/workloads.kv_format",
-        ),
-        Column(
-            "sla_tier",
-            "choice",
-            "Which service level of the scenario.",
-            choices=("ok", "good", "great"),
-            required=False,
-            default="premise column/workloads.sla_tier",
-        ),
-        optional(
-            number("priority", "weight", "Weight of a request that is not served.", above=0.0, minimum=None),
-            "premise column/workloads.priority",
-        ),
-        Column("deferrable", "flag", "May wait for quiet hours; sized at its mean.", required=False, default=_SCENARIO),
-        optional(number("ttft_s", "s", "Time to first token.", above=0.0, minimum=None), f"{_SCENARIO} at the tier"),
-        optional(
-            number("tps_user", "tokens/s", "Speed of visible output per user; 0 for no target."),
-            f"{_SCENARIO} at the tier",
-        ),
-        optional(
-            number("tps_thinking", "tokens/s", "Speed of thinking per user; 0 for no target."),
-            f"{_SCENARIO} at the tier",
-        ),
-        optional(
-            number("input_mean_tokens", "tokens", "Mean input of a request, history included.", minimum=1), _LENGTHS
-        ),
-        optional(number("input_p50_tokens", "tokens", "Median input.", minimum=1), _LENGTHS),
-        optional(number("input_p90_tokens", "tokens", "90th percentile of input.", minimum=1), _LENGTHS),
-        optional(number("input_p99_tokens", "tokens", "99th percentile of input.", minimum=1), _LENGTHS),
-        optional(
-            number(
-                "context_cap_tokens",
-                "tokens",
-                "Longest context served: longer ones are compacted to it. "
-                "Must be stated where the scenario's cap exceeds the card's maximum.",
-                minimum=1,
-            ),
-            _SCENARIO,
-        ),
-        optional(
-            number("output_thinking_tokens", "tokens", "Thinking per request; dropped from the next prompt."),
-            _SCENARIO,
-        ),
-        optional(
-            number("output_visible_tokens", "tokens", "Visible output per request; part of the next prompt."),
-            _SCENARIO,
-        ),
-        optional(
-            number(
-                "mean_to_peak",
-                "fraction",
-                "Mean over peak rate; energy and wear follow the mean.",
-                above=0.0,
-                minimum=None,
-                maximum=1.0,
-            ),
-            _SCENARIO,
-        ),
-        optional(
-            text(
-                "reuse_curve",
-                "Which reuse curve: a packaged name, with :low or :high for its band, or none.",
-                "reuse_curve",
-            ),
-            _SCENARIO,
-        ),
-        optional(
-            number("shared_prefix_tokens", "tokens", "System and tool prompt shared by all requests; always kept."),
-            _SCENARIO,
-        ),
-        optional(
-            number("isl_growth_per_year", "fraction/year", "Growth of input length.", minimum=-0.9),
-            "the case's setting",
-        ),
-        optional(
-            number("output_growth_per_year", "fraction/year", "Growth of output length.", minimum=-0.9), "no growth"
-        ),
-        optional(
-            number("context_cap_growth_per_year", "fraction/year", "Growth of the context cap.", minimum=-0.9),
-            "that of the input under route cap, else no growth",
-        ),
-        optional(
-            number(
-                "tail_growth_per_year",
-                "fraction/year",
-                "Growth of the spread of lengths at equal mean: more long requests.",
-                minimum=-0.9,
-            ),
-            "no growth",
-        ),
-        optional(
-            number("session_s_per_call", "s", "Seconds of open session per request.", above=0.0, minimum=None),
-            _SCENARIO,
-        ),
-        optional(number("calls_per_task", "requests/task", "Requests of one task.", minimum=1), _SCENARIO),
-        optional(number("subtasks", "sessions/task", "Sessions into which a task is split.", minimum=1), _SCENARIO),
-        optional(number("tool_s", "s/task", "Time that the tools of one task take."), _SCENARIO),
-        optional(number("burst_tokens", "tokens", "First tokens that must come at burst speed."), _SCENARIO),
-        optional(
-            number(
-                "ttft_share",
-                "fraction",
-                "Share of requests that must meet their TTFT.",
-                above=0.0,
-                minimum=None,
-                maximum=1.0,
-            ),
-            "the case's setting",
-        ),
-        optional(
-            number(
-                "lookahead_short_usd_per_million_cached_input_tokens",
-                "USD/M tokens",
-                "Worth of input found in a cache, not served in the look-ahead.",
-            ),
-            "the case's setting",
-        ),
-        optional(
-            number(
-                "lookahead_short_usd_per_million_computed_input_tokens",
-                "USD/M tokens",
-                "Worth of input to be prefilled, not served in the look-ahead.",
-            ),
-            "the case's setting",
-        ),
-        optional(
-            number(
-                "lookahead_short_usd_per_million_output_tokens",
-                "USD/M tokens",
-                "Worth of output, thinking included, not served in the look-ahead.",
-            ),
-            "the case's setting",
-        ),
-        optional(
-            number(
-                "lookahead_short_usd_per_request",
-                "USD/request",
-                "Worth of a request not served in the look-ahead, whatever its length; goes before its tokens'.",
-            ),
-            "the worths of its tokens at the lengths and reuse of each quarter",
-        ),
-    ),
-    required=True,
-)
+@row("forecast", required=True)
+class Forecast(Row):
+    """How many requests arrive, at the peak, in every quarter of the plan and its look-ahead."""
 
-SITES = Table(
-    "sites",
-    "What each site can hold from a quarter on, until its next row. A site needs a row at or before the first quarter.",
-    ("site", "from_quarter"),
-    (
-        text("site", "Name used in the other tables."),
-        Column("from_quarter", "quarter", "The limits hold from this quarter on."),
-        number("power_kw", "kW", "Power that the site can supply, on the stated basis."),
-        Column(
-            "power_basis",
-            "choice",
-            "Whether power_kw is drawn from the grid (facility) or arrives at racks (it).",
-            choices=("facility", "it"),
-        ),
-        number("pue", "ratio", "Facility power over IT power.", minimum=1.0, maximum=3.0),
-        number("positions", "rack positions", "Rack positions."),
-        number("area_m2", "m2", "Whitespace, aisles included."),
-        optional(
-            number("liquid_kw", "kW", "Heat that liquid cooling can take."),
-            "premise column/sites.liquid_kw (no limit)",
-        ),
-        optional(number("ports", "ports", "Network ports."), "premise column/sites.ports (no limit)"),
-        optional(
-            number("floor_load_kg_per_m2", "kg/m2", "What the floor bears under a rack.", above=0.0, minimum=None),
-            "premise column/sites.floor_load_kg_per_m2",
-        ),
-        Column(
-            "pods_max", "integer", "Pods (domains that share CMX and LPX) that may stand here.", unit="pods", minimum=0
-        ),
-        Column(
-            "cmx_crosses_pods",
-            "flag",
-            "Racks read the CMX of the site's other pods as fast as that of their own.",
-            required=False,
-            default="premise column/sites.cmx_crosses_pods",
-        ),
-        number("electricity_usd_per_kwh", "USD/kWh", "Price of electricity."),
-        number("space_usd_per_kw_month", "USD/kW/month", "Rent per kW of IT power in use."),
-    ),
-    required=True,
-)
-
-BUDGET = Table(
-    "budget",
-    "Capital that may be spent in each quarter; every quarter of the plan and its look-ahead.",
-    ("quarter",),
-    (_QUARTER, number("budget_usd", "USD", "Capital budget of the quarter.")),
-    when_absent="No budget limit.",
-)
-
-FLEET = Table(
-    "fleet",
-    "What stands and works when the plan begins, by vintage.",
-    ("site", "sku", "in_service"),
-    (
-        _SITE,
-        _SKU,
-        _COUNT,
-        Column("in_service", "quarter", "Quarter in which these units went into service; before the first quarter."),
-        number("paid_usd_per_unit", "USD", "Price paid, attach and installation included."),
-        Column(
-            "retirable",
-            "flag",
-            "May leave before the end of its life.",
-            required=False,
-            default="premise column/fleet.retirable",
-        ),
-    ),
-    when_absent="Nothing stands yet.",
-)
-
-ORDERS = Table(
-    "orders",
-    "Firm orders on the way: they arrive whatever the plan decides.",
-    ("site", "sku", "delivery", "price_usd_per_unit"),
-    (
-        _SITE,
-        _SKU,
-        _COUNT,
-        Column("delivery", "quarter", "Quarter of delivery, inside the horizon."),
-        number("price_usd_per_unit", "USD", "Agreed price, attach and installation included."),
-        optional(
-            number("paid_share", "fraction", "Share of the price already paid.", maximum=1.0),
-            "the class's milestone at order",
-        ),
-    ),
-    when_absent="Nothing is on the way.",
-)
-
-EXPANSIONS = Table(
-    "expansions",
-    "How a site can grow: each step adds power, positions and area.",
-    ("site", "expansion"),
-    (
-        _SITE,
-        text("expansion", "Name of the step."),
-        number("power_kw", "kW", "Power added, on the site's basis."),
-        number("positions", "rack positions", "Positions added."),
-        number("area_m2", "m2", "Whitespace added."),
-        optional(number("liquid_kw", "kW", "Liquid cooling added."), "premise column/expansions.liquid_kw"),
-        optional(number("ports", "ports", "Ports added."), "premise column/expansions.ports"),
-        number("capex_usd", "USD", "Capital per step."),
-        number("lead_quarters", "quarters", "From decision to use; rounded up to whole quarters."),
-        Column("max_count", "integer", "How many steps at most.", unit="steps", minimum=1),
-    ),
-    when_absent="Sites cannot be expanded.",
-)
-
-RESERVED = Table(
-    "reserved",
-    "Units held for something else, such as training or a customer.",
-    ("site", "sku", "quarter", "purpose"),
-    (_SITE, _SKU, _QUARTER, _COUNT, text("purpose", "What they are held for.")),
-    when_absent="Everything owned may serve.",
-)
-
-LENGTHS = Table(
-    "lengths",
-    "Input lengths as a histogram, as `procure trace` writes it (lengths.csv); replaces p50, p90, p99 of workloads.",
-    ("workload", "up_to_tokens"),
-    (
-        text("workload", "A workload of workloads.csv, which states the mean.", "workload"),
-        number("up_to_tokens", "tokens", "Upper end of the bin.", above=0.0, minimum=None),
-        number("share_requests", "fraction", "Share of the requests in the bin; scaled to sum to 1.", maximum=1.0),
-    ),
-    when_absent="Lengths follow from mean, p50, p90 and p99.",
-)
-
-REUSE = Table(
-    "reuse",
-    "Reuse curves of your own, as `procure trace` writes them (reuse.csv); name them in workloads.reuse_curve.",
-    ("curve", "age_s"),
-    (
-        text("curve", "Name of the curve."),
-        number("age_s", "s", "Idle time from completion to the next arrival.", above=0.0, minimum=None),
-        number("return_share", "fraction", "Requests, by tokens, that return within the age.", maximum=1.0),
-        number("reused_share", "fraction", "Share of a returning request's input that is reused.", maximum=1.0),
-        Column(
-            "clock",
-            "choice",
-            "What the age counts from: completion (idle), or start, which overstates idle time.",
-            choices=("idle", "start"),
-            required=False,
-            default="idle",
-        ),
-    ),
-    when_absent="Packaged curves only.",
-)
-
-THROUGHPUT = Table(
-    "throughput",
-    "Measured throughput of your own, used as stated at its lengths and speeds (docs/performance.md).",
-    ("sku", "card", "weight_precision", "with_lpx", "isl", "osl", "all_gpus", "tps_user"),
-    (
-        _SKU,
-        text("card", "Name of the LLM that was measured."),
-        text("weight_precision", "Format of its weights."),
-        number("isl", "tokens", "Mean input length that ran.", above=0.0, minimum=None),
-        number("osl", "tokens", "Mean output length that ran.", above=0.0, minimum=None),
-        number("tps_user", "tokens/s", "TPS/User of the median stream.", above=0.0, minimum=None),
-        number(
-            "tokens_per_s_per_gpu",
-            "tokens/s",
-            "Output tokens/s per GPU, the best of the sweep; may not rise with tps_user.",
-            above=0.0,
-            minimum=None,
-        ),
-        Column(
-            "all_gpus", "integer", "1: over decode and prefill GPUs, 0: over decode GPUs alone.", minimum=0, maximum=1
-        ),
-        optional(
-            number("low", "factor", "Low end of the band, a factor on throughput.", maximum=1.0), "the physics' band"
-        ),
-        optional(number("high", "factor", "High end of the band, a factor.", minimum=1.0), "the physics' band"),
-        text("date", "When it was measured, for example 2027-02."),
-        text("source", "Who measured it, and how."),
-        optional(text("techniques", "Speculation, wide EP, disaggregation."), "empty"),
-        optional(
-            Column("with_lpx", "integer", "1: decode with LPX racks beside the GPUs.", minimum=0, maximum=1),
-            "0: GPUs alone",
-        ),
-        optional(
-            number(
-                "prefill_tokens_per_s_per_gpu",
-                "tokens/s",
-                "Input tokens/s per GPU of a saturated prefill pool on prompts of isl tokens, nothing reused.",
-                above=0.0,
-                minimum=None,
-            ),
-            "the physics",
-        ),
-    ),
-    when_absent="Packaged measured curves and physics.",
-)
-
-HARDWARE = Table(
-    "hardware",
-    "A case's own figures over the catalogue's, one attribute of one SKU, class or price path per row.",
-    ("sku", "attribute"),
-    (
-        text("sku", "A SKU, class or price path of the catalogue; a new SKU has a row with attribute kind.", ""),
-        text("attribute", "An attribute of the catalogue."),
-        text("value", "The value, in the catalogue's unit."),
-        text("unit", "The catalogue's unit."),
-        optional(text("low", "Low end of the band."), "no band"),
-        optional(text("high", "High end of the band."), "no band"),
-        optional(text("kind", "Kind of evidence."), "user"),
-        text("source", "Where the figure comes from."),
-        optional(text("source_date", "Its date."), "empty"),
-        optional(text("note", "Anything else."), "empty"),
-    ),
-    when_absent="The catalogue as packaged.",
-)
-
-ATTACH = Table(
-    "attach",
-    "What one unit drags along outside itself, over the catalogue's figures.",
-    ("sku",),
-    (
-        _SKU,
-        optional(number("attach_kw", "kW", "Switches and their optics."), "the catalogue"),
-        optional(number("attach_positions", "rack positions", "Network racks and row CDUs."), "the catalogue"),
-        optional(number("attach_usd", "USD", "Switches, optics, cabling."), "the catalogue"),
-        optional(number("install_usd", "USD", "Installation, freight, first spare parts."), "the catalogue"),
-    ),
-    when_absent="The catalogue as packaged.",
-)
-
-PRICES = Table(
-    "prices",
-    "Quoted prices; a quarter that is not listed keeps the catalogue's level and path.",
-    ("sku", "quarter"),
-    (
-        _SKU,
-        Column("quarter", "quarter", "Quarter of delivery."),
-        number("price_usd", "USD", "Price of one unit."),
-    ),
-    when_absent="The catalogue as packaged.",
-)
-
-SOURCES = Table(
-    "sources",
-    "Where the numbers of the other tables come from. For readers: it changes nothing in the plan.",
-    ("table", "column", "item"),
-    (
-        text("table", "A table of this case, or case.toml.", "table"),
-        text("column", "Column or setting."),
-        optional(text("item", "Which rows, in words or by key."), "all rows"),
-        Column(
-            "kind",
-            "choice",
-            "Kind of evidence.",
-            choices=("measured", "user", "published", "press", "analyst", "physics", "vendor claim", "assumption"),
-        ),
-        text("source", "Where it comes from, or how it was reasoned."),
-        optional(text("note", "Anything else."), "empty"),
-    ),
-    when_absent="The case names no sources.",
-)
-
-TABLES: dict[str, Table] = {
-    table.name: table
-    for table in (
-        FORECAST,
-        WORKLOADS,
-        SITES,
-        BUDGET,
-        FLEET,
-        ORDERS,
-        EXPANSIONS,
-        RESERVED,
-        LENGTHS,
-        REUSE,
-        THROUGHPUT,
-        HARDWARE,
-        ATTACH,
-        PRICES,
-        SOURCES,
+    quarter: str = col(_QUARTER, key=True, kind="quarter")
+    workload: str = col("A workload of workloads.csv.", key=True, reference="workload")
+    peak_requests_per_s: float = col(
+        "Requests per second in the busiest hour.",
+        unit="requests/s",
+        empty="worked out from one of the next columns",
+        minimum=0.0,
     )
-}
+    open_sessions: float = col(
+        "Sessions open at the peak (Little's law).", unit="sessions", empty="not used", minimum=0.0
+    )
+    people: float = col("People at work in the busiest hour.", unit="people", empty="not used", minimum=0.0)
+    requests_per_person_hour: float = col(
+        "Needed beside people.", unit="requests/person/hour", empty="not used", minimum=0.0
+    )
+    tokens_per_day: float = col(
+        "Input and output of a mean day, cached ones included.", unit="tokens/day", empty="not used", minimum=0.0
+    )
+
+
+@row("workloads", required=True)
+class Workload(Row):
+    """What is asked of which LLM, how long, how fast. The scenario fills all but the first three columns."""
+
+    workload: str = col("Name used in the other tables.", key=True)
+    scenario: str = col("A packaged scenario: lengths, reuse and service levels.", reference="scenario")
+    card: str = col("The LLM: a packaged card, or a JSON file in the case folder.", reference="card")
+    weight_precision: str = col("Precision of the weights.", reference="precision", empty="the card's native precision")
+    kv_format: str = col(
+        "Format of the KV cache; parts that differ after a plus: `fp8+rope=bf16`.",
+        reference="kv_format",
+        empty="premise column/workloads.kv_format",
+    )
+    sla_tier: str = col(
+        "Which service level of the scenario.",
+        empty="premise column/workloads.sla_tier",
+        choices=("ok", "good", "great"),
+    )
+    priority: float = col(
+        "Weight of a request that is not served.", unit="weight", empty="premise column/workloads.priority", above=0.0
+    )
+    deferrable: bool = col("May wait for quiet hours; sized at its mean.", empty=_SCENARIO)
+    ttft_s: float = col("Time to first token.", unit="s", empty=_TIER, above=0.0)
+    tps_user: float = col(
+        "Speed of visible output per user; 0 for no target.", unit="tokens/s", empty=_TIER, minimum=0.0
+    )
+    tps_thinking: float = col("Speed of thinking per user; 0 for no target.", unit="tokens/s", empty=_TIER, minimum=0.0)
+    input_mean_tokens: float = col(
+        "Mean input of a request, history included.", unit="tokens", empty=_LENGTHS, minimum=1
+    )
+    input_p50_tokens: float = col("Median input.", unit="tokens", empty=_LENGTHS, minimum=1)
+    input_p90_tokens: float = col("90th percentile of input.", unit="tokens", empty=_LENGTHS, minimum=1)
+    input_p99_tokens: float = col("99th percentile of input.", unit="tokens", empty=_LENGTHS, minimum=1)
+    context_cap_tokens: float = col(
+        "Longest context served: longer ones are compacted to it. "
+        "Must be stated where the scenario's cap exceeds the card's maximum.",
+        unit="tokens",
+        empty=_SCENARIO,
+        minimum=1,
+    )
+    output_thinking_tokens: float = col(
+        "Thinking per request; dropped from the next prompt.", unit="tokens", empty=_SCENARIO, minimum=0.0
+    )
+    output_visible_tokens: float = col(
+        "Visible output per request; part of the next prompt.", unit="tokens", empty=_SCENARIO, minimum=0.0
+    )
+    mean_to_peak: float = col(
+        "Mean over peak rate; energy and wear follow the mean.",
+        unit="fraction",
+        empty=_SCENARIO,
+        maximum=1.0,
+        above=0.0,
+    )
+    reuse_curve: str = col(
+        "Which reuse curve: a packaged name, with :low or :high for its band, or none.",
+        reference="reuse_curve",
+        empty=_SCENARIO,
+    )
+    shared_prefix_tokens: float = col(
+        "System and tool prompt shared by all requests; always kept.", unit="tokens", empty=_SCENARIO, minimum=0.0
+    )
+    isl_growth_per_year: float = col("Growth of input length.", unit="fraction/year", empty=_SETTING, minimum=-0.9)
+    output_growth_per_year: float = col(
+        "Growth of output length.", unit="fraction/year", empty="no growth", minimum=-0.9
+    )
+    context_cap_growth_per_year: float = col(
+        "Growth of the context cap.",
+        unit="fraction/year",
+        empty="that of the input under route cap, else no growth",
+        minimum=-0.9,
+    )
+    tail_growth_per_year: float = col(
+        "Growth of the spread of lengths at equal mean: more long requests.",
+        unit="fraction/year",
+        empty="no growth",
+        minimum=-0.9,
+    )
+    session_s_per_call: float = col("Seconds of open session per request.", unit="s", empty=_SCENARIO, above=0.0)
+    calls_per_task: float = col("Requests of one task.", unit="requests/task", empty=_SCENARIO, minimum=1)
+    subtasks: float = col("Sessions into which a task is split.", unit="sessions/task", empty=_SCENARIO, minimum=1)
+    tool_s: float = col("Time that the tools of one task take.", unit="s/task", empty=_SCENARIO, minimum=0.0)
+    burst_tokens: float = col(
+        "First tokens that must come at burst speed.", unit="tokens", empty=_SCENARIO, minimum=0.0
+    )
+    ttft_share: float = col(
+        "Share of requests that must meet their TTFT.", unit="fraction", empty=_SETTING, maximum=1.0, above=0.0
+    )
+    lookahead_short_usd_per_million_cached_input_tokens: float = col(
+        "Worth of input found in a cache, not served in the look-ahead.",
+        unit="USD/M tokens",
+        empty=_SETTING,
+        minimum=0.0,
+    )
+    lookahead_short_usd_per_million_computed_input_tokens: float = col(
+        "Worth of input to be prefilled, not served in the look-ahead.",
+        unit="USD/M tokens",
+        empty=_SETTING,
+        minimum=0.0,
+    )
+    lookahead_short_usd_per_million_output_tokens: float = col(
+        "Worth of output, thinking included, not served in the look-ahead.",
+        unit="USD/M tokens",
+        empty=_SETTING,
+        minimum=0.0,
+    )
+    lookahead_short_usd_per_request: float = col(
+        "Worth of a request not served in the look-ahead, whatever its length; goes before its tokens'.",
+        unit="USD/request",
+        empty="the worths of its tokens at the lengths and reuse of each quarter",
+        minimum=0.0,
+    )
+
+
+@row("sites", required=True)
+class Site(Row):
+    """What each site can hold from a quarter on, until its next row.
+
+    A site needs a row at or before the first quarter.
+    """
+
+    site: str = col("Name used in the other tables.", key=True)
+    from_quarter: str = col("The limits hold from this quarter on.", key=True, kind="quarter")
+    power_kw: float = col("Power that the site can supply, on the stated basis.", unit="kW", minimum=0.0)
+    power_basis: str = col(
+        "Whether power_kw is drawn from the grid (facility) or arrives at racks (it).", choices=("facility", "it")
+    )
+    pue: float = col("Facility power over IT power.", unit="ratio", minimum=1.0, maximum=3.0)
+    positions: float = col("Rack positions.", unit="rack positions", minimum=0.0)
+    area_m2: float = col("Whitespace, aisles included.", unit="m2", minimum=0.0)
+    liquid_kw: float = col(
+        "Heat that liquid cooling can take.", unit="kW", empty="premise column/sites.liquid_kw (no limit)", minimum=0.0
+    )
+    ports: float = col("Network ports.", unit="ports", empty="premise column/sites.ports (no limit)", minimum=0.0)
+    floor_load_kg_per_m2: float = col(
+        "What the floor bears under a rack.", unit="kg/m2", empty="premise column/sites.floor_load_kg_per_m2", above=0.0
+    )
+    pods_max: int = col("Pods (domains that share CMX and LPX) that may stand here.", unit="pods", minimum=0)
+    cmx_crosses_pods: bool = col(
+        "Racks read the CMX of the site's other pods as fast as that of their own.",
+        empty="premise column/sites.cmx_crosses_pods",
+    )
+    electricity_usd_per_kwh: float = col("Price of electricity.", unit="USD/kWh", minimum=0.0)
+    space_usd_per_kw_month: float = col("Rent per kW of IT power in use.", unit="USD/kW/month", minimum=0.0)
+
+
+@row("budget", when_absent="No budget limit.")
+class Budget(Row):
+    """Capital that may be spent in each quarter; every quarter of the plan and its look-ahead."""
+
+    quarter: str = col(_QUARTER, key=True, kind="quarter")
+    budget_usd: float = col("Capital budget of the quarter.", unit="USD", minimum=0.0)
+
+
+@row("fleet", when_absent="Nothing stands yet.")
+class Fleet(Row):
+    """What stands and works when the plan begins, by vintage."""
+
+    site: str = col(_SITE, key=True, reference="site")
+    sku: str = col(_SKU, key=True, reference="sku")
+    count: int = col(_COUNT, unit="units", minimum=1)
+    in_service: str = col(
+        "Quarter in which these units went into service; before the first quarter.", key=True, kind="quarter"
+    )
+    paid_usd_per_unit: float = col("Price paid, attach and installation included.", unit="USD", minimum=0.0)
+    retirable: bool = col("May leave before the end of its life.", empty="premise column/fleet.retirable")
+
+
+@row("orders", when_absent="Nothing is on the way.")
+class Order(Row):
+    """Firm orders on the way: they arrive whatever the plan decides."""
+
+    site: str = col(_SITE, key=True, reference="site")
+    sku: str = col(_SKU, key=True, reference="sku")
+    count: int = col(_COUNT, unit="units", minimum=1)
+    delivery: str = col("Quarter of delivery, inside the horizon.", key=True, kind="quarter")
+    price_usd_per_unit: float = col(
+        "Agreed price, attach and installation included.", unit="USD", key=True, minimum=0.0
+    )
+    paid_share: float = col(
+        "Share of the price already paid.",
+        unit="fraction",
+        empty="the class's milestone at order",
+        minimum=0.0,
+        maximum=1.0,
+    )
+
+
+@row("expansions", when_absent="Sites cannot be expanded.")
+class Expansion(Row):
+    """How a site can grow: each step adds power, positions and area."""
+
+    site: str = col(_SITE, key=True, reference="site")
+    expansion: str = col("Name of the step.", key=True)
+    power_kw: float = col("Power added, on the site's basis.", unit="kW", minimum=0.0)
+    positions: float = col("Positions added.", unit="rack positions", minimum=0.0)
+    area_m2: float = col("Whitespace added.", unit="m2", minimum=0.0)
+    liquid_kw: float = col("Liquid cooling added.", unit="kW", empty="premise column/expansions.liquid_kw", minimum=0.0)
+    ports: float = col("Ports added.", unit="ports", empty="premise column/expansions.ports", minimum=0.0)
+    capex_usd: float = col("Capital per step.", unit="USD", minimum=0.0)
+    lead_quarters: float = col("From decision to use; rounded up to whole quarters.", unit="quarters", minimum=0.0)
+    max_count: int = col("How many steps at most.", unit="steps", minimum=1)
+
+
+@row("reserved", when_absent="Everything owned may serve.")
+class Reserved(Row):
+    """Units held for something else, such as training or a customer."""
+
+    site: str = col(_SITE, key=True, reference="site")
+    sku: str = col(_SKU, key=True, reference="sku")
+    quarter: str = col(_QUARTER, key=True, kind="quarter")
+    count: int = col(_COUNT, unit="units", minimum=1)
+    purpose: str = col("What they are held for.", key=True)
+
+
+@row("lengths", when_absent="Lengths follow from mean, p50, p90 and p99.")
+class Length(Row):
+    """Input lengths as a histogram, as `procure trace` writes it (lengths.csv); replaces p50, p90, p99 of workloads."""
+
+    workload: str = col("A workload of workloads.csv, which states the mean.", key=True, reference="workload")
+    up_to_tokens: float = col("Upper end of the bin.", unit="tokens", key=True, above=0.0)
+    share_requests: float = col(
+        "Share of the requests in the bin; scaled to sum to 1.", unit="fraction", minimum=0.0, maximum=1.0
+    )
+
+
+@row("reuse", when_absent="Packaged curves only.")
+class Reuse(Row):
+    """Reuse curves of your own, as `procure trace` writes them (reuse.csv); name them in workloads.reuse_curve."""
+
+    curve: str = col("Name of the curve.", key=True)
+    age_s: float = col("Idle time from completion to the next arrival.", unit="s", key=True, above=0.0)
+    return_share: float = col(
+        "Requests, by tokens, that return within the age.", unit="fraction", minimum=0.0, maximum=1.0
+    )
+    reused_share: float = col(
+        "Share of a returning request's input that is reused.", unit="fraction", minimum=0.0, maximum=1.0
+    )
+    clock: str = col(
+        "What the age counts from: completion (idle), or start, which overstates idle time.",
+        empty="idle",
+        choices=("idle", "start"),
+    )
+
+
+@row("throughput", when_absent="Packaged measured curves and physics.")
+class Throughput(Row):
+    """Measured throughput of your own, used as stated at its lengths and speeds (docs/performance.md)."""
+
+    sku: str = col(_SKU, key=True, reference="sku")
+    card: str = col("Name of the LLM that was measured.", key=True)
+    weight_precision: str = col("Format of its weights.", key=True)
+    isl: float = col("Mean input length that ran.", unit="tokens", key=True, above=0.0)
+    osl: float = col("Mean output length that ran.", unit="tokens", key=True, above=0.0)
+    tps_user: float = col("TPS/User of the median stream.", unit="tokens/s", key=True, above=0.0)
+    tokens_per_s_per_gpu: float = col(
+        "Output tokens/s per GPU, the best of the sweep; may not rise with tps_user.", unit="tokens/s", above=0.0
+    )
+    all_gpus: int = col("1: over decode and prefill GPUs, 0: over decode GPUs alone.", key=True, minimum=0, maximum=1)
+    low: float = col(
+        "Low end of the band, a factor on throughput.",
+        unit="factor",
+        empty="the physics' band",
+        minimum=0.0,
+        maximum=1.0,
+    )
+    high: float = col("High end of the band, a factor.", unit="factor", empty="the physics' band", minimum=1.0)
+    date: str = col("When it was measured, for example 2027-02.")
+    source: str = col("Who measured it, and how.")
+    techniques: str = col("Speculation, wide EP, disaggregation.", empty="empty")
+    with_lpx: int = col(
+        "1: decode with LPX racks beside the GPUs.", key=True, empty="0: GPUs alone", minimum=0, maximum=1
+    )
+    prefill_tokens_per_s_per_gpu: float = col(
+        "Input tokens/s per GPU of a saturated prefill pool on prompts of isl tokens, nothing reused.",
+        unit="tokens/s",
+        empty="the physics",
+        above=0.0,
+    )
+
+
+@row("hardware", when_absent="The catalogue as packaged.")
+class Hardware(Row):
+    """A case's own figures over the catalogue's, one attribute of one SKU, class or price path per row."""
+
+    sku: str = col("A SKU, class or price path of the catalogue; a new SKU has a row with attribute kind.", key=True)
+    attribute: str = col("An attribute of the catalogue.", key=True)
+    value: str = col("The value, in the catalogue's unit.")
+    unit: str = col("The catalogue's unit.")
+    low: str = col("Low end of the band.", empty="no band")
+    high: str = col("High end of the band.", empty="no band")
+    kind: str = col("Kind of evidence.", empty="user")
+    source: str = col("Where the figure comes from.")
+    source_date: str = col("Its date.", empty="empty")
+    note: str = col("Anything else.", empty="empty")
+
+
+@row("attach", when_absent="The catalogue as packaged.")
+class Attach(Row):
+    """What one unit drags along outside itself, over the catalogue's figures."""
+
+    sku: str = col(_SKU, key=True, reference="sku")
+    attach_kw: float = col("Switches and their optics.", unit="kW", empty=_CATALOGUE, minimum=0.0)
+    attach_positions: float = col("Network racks and row CDUs.", unit="rack positions", empty=_CATALOGUE, minimum=0.0)
+    attach_usd: float = col("Switches, optics, cabling.", unit="USD", empty=_CATALOGUE, minimum=0.0)
+    install_usd: float = col("Installation, freight, first spare parts.", unit="USD", empty=_CATALOGUE, minimum=0.0)
+
+
+@row("prices", when_absent="The catalogue as packaged.")
+class Price(Row):
+    """Quoted prices; a quarter that is not listed keeps the catalogue's level and path."""
+
+    sku: str = col(_SKU, key=True, reference="sku")
+    quarter: str = col("Quarter of delivery.", key=True, kind="quarter")
+    price_usd: float = col("Price of one unit.", unit="USD", minimum=0.0)
+
+
+@row("sources", when_absent="The case names no sources.")
+class Source(Row):
+    """Where the numbers of the other tables come from. For readers: it changes nothing in the plan."""
+
+    table: str = col("A table of this case, or case.toml.", key=True, reference="table")
+    column: str = col("Column or setting.", key=True)
+    item: str = col("Which rows, in words or by key.", key=True, empty="all rows")
+    kind: str = col("Kind of evidence.", choices=tuple(kind for kind in Evidence if kind.of_premise))
+    source: str = col("Where it comes from, or how it was reasoned.")
+    note: str = col("Anything else.", empty="empty")
+
+
+ROWS: tuple[type[Row], ...] = (
+    Forecast,
+    Workload,
+    Site,
+    Budget,
+    Fleet,
+    Order,
+    Expansion,
+    Reserved,
+    Length,
+    Reuse,
+    Throughput,
+    Hardware,
+    Attach,
+    Price,
+    Source,
+)
 """Every table of a case, in the order in which a planner meets them."""
+
+TABLES: dict[str, Table] = {made.schema.name: made.schema for made in ROWS}
+"""Their descriptions by name."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from procure.case.columns import Column, Table
 from procure.case.excel import SETTINGS_SHEET
 from procure.case.scenarios import kv_formats, reuse_curves, scenario_values, weight_precisions
 from procure.case.schema import TABLES
@@ -13,6 +12,7 @@ from procure.case.settings import REQUIRED, Settings
 from procure.catalogue import Catalogue
 from procure.errors import Fault, InputError
 from procure.quarter import Quarter
+from procure.schema import Column, Table
 from procure.sizing import card_names
 
 if TYPE_CHECKING:

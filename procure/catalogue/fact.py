@@ -10,8 +10,9 @@ from pathlib import Path
 
 from procure.catalogue.paths import packaged_path
 from procure.errors import Fault, nearest
+from procure.schema import Evidence
 
-KINDS = ("measured", "user", "published", "press", "analyst", "physics", "vendor claim", "assumption")
+KINDS = tuple(kind for kind in Evidence if kind.of_premise)
 """Kinds of evidence, a plan states its share of money on each."""
 
 COLUMNS = ("sku", "attribute", "value", "unit", "low", "high", "kind", "source", "source_date", "note")

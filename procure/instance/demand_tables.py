@@ -10,7 +10,8 @@ import pandas as pd
 
 from procure.demand.notes import sentences
 from procure.demand.tasks import output_s
-from procure.instance.instance import SCHEMA, table
+from procure.instance.instance import table
+from procure.instance.tables import Daypart, DaypartRate
 
 if TYPE_CHECKING:
     from procure.case import Case
@@ -37,11 +38,11 @@ def tasks_table(case: Case, demand: Demand) -> pd.DataFrame:
 
 
 def _dayparts(demand: Demand) -> pd.DataFrame:
-    return demand.dayparts[list(SCHEMA["dayparts"])]
+    return demand.dayparts[list(Daypart.columns)]
 
 
 def _daypart_rates(demand: Demand) -> pd.DataFrame:
-    return demand.daypart_rates[list(SCHEMA["daypart_rates"])]
+    return demand.daypart_rates[list(DaypartRate.columns)]
 
 
 def _notes(demand: Demand) -> pd.DataFrame:
@@ -53,4 +54,4 @@ TABLES: dict[str, Callable[[Demand], pd.DataFrame]] = {
     "daypart_rates": _daypart_rates,
     "notes": _notes,
 }
-"""The tables of :data:`procure.instance.SCHEMA` that follow from the demand alone."""
+"""The tables of :data:`procure.instance.tables.TABLES` that follow from the demand alone."""

@@ -6,8 +6,9 @@ import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from procure.instance.instance import RESOURCES, table
+from procure.instance.instance import table
 from procure.quarter import HOURS_PER_QUARTER, Quarter
+from procure.schema import Origin, Resource
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -113,7 +114,7 @@ def _fixed(case: Case) -> pd.DataFrame:
         ((r.site, r.sku, r.delivery), r.count, r.price_usd_per_unit, r.paid_share, 0)
         for r in case.tables["orders"].itertuples()
     ]
-    for origin, units in (("fleet", fleet), ("order", orders)):
+    for origin, units in ((Origin.FLEET, fleet), (Origin.ORDER, orders)):
         groups: dict[tuple[str, str, str], list[tuple[float, float, float, int]]] = {}
         for key, count, price_usd, paid_share, flag in units:
             groups.setdefault(key, []).append((count, price_usd, paid_share, flag))
@@ -129,7 +130,19 @@ def _fixed(case: Case) -> pd.DataFrame:
             vintage = Quarter(quarter).index - start
             retirable = int(all(part[3] for part in parts))
             rows.append(
-                (f"{origin}-{number}", site, sku, int(count), vintage, retirable, paid, due, max(vintage, 0), support)
+                (
+                    f"{origin}-{number}",
+                    origin,
+                    site,
+                    sku,
+                    int(count),
+                    vintage,
+                    retirable,
+                    paid,
+                    due,
+                    max(vintage, 0),
+                    support,
+                )
             )
     return table("fixed", rows)
 
@@ -168,7 +181,7 @@ def _resource_use(case: Case) -> pd.DataFrame:
                 "liquid_kw": sku.liquid_kw,
                 "ports": sku.ports,
             }
-            rows += [(site.site, sku.name, resource, use[resource]) for resource in RESOURCES]
+            rows += [(site.site, sku.name, resource, use[resource]) for resource in Resource]
     return table("resource_use", rows)
 
 
@@ -179,7 +192,7 @@ def _site_limits(case: Case) -> pd.DataFrame:
         stages = sorted(frame[frame["site"] == site].itertuples(), key=lambda r: Quarter(r.from_quarter))
         for t, quarter in enumerate(case.quarters):
             row = [stage for stage in stages if Quarter(stage.from_quarter) <= quarter][-1]
-            for resource in RESOURCES:
+            for resource in Resource:
                 limit = getattr(row, resource)
                 if math.isfinite(limit):
                     rows.append((t, site, resource, limit))
@@ -215,7 +228,7 @@ def _expansion_adds(case: Case) -> pd.DataFrame:
         use.setdefault((u.site, u.sku), {})[u.resource] = u.per_unit
     for r in case.tables["expansions"].itertuples():
         units = [unit for (site, _), unit in use.items() if site == r.site]
-        for resource in RESOURCES:
+        for resource in Resource:
             adds = getattr(r, resource)
             if not math.isfinite(adds):
                 adds = max((_most_units(r, unit) * unit[resource] for unit in units), default=0.0)
@@ -280,4 +293,4 @@ TABLES: dict[str, Callable[[Case], pd.DataFrame]] = {
     "budget": _budget,
     "upkeep": _upkeep,
 }
-"""The tables of :data:`procure.instance.SCHEMA` that follow from the case alone."""
+"""The tables of :data:`procure.instance.tables.TABLES` that follow from the case alone."""

@@ -11,6 +11,7 @@ import pandas as pd
 
 from procure.plan.plan import SERVED, is_short
 from procure.plan.premises import evidence_shares, premises_table
+from procure.plan.tables import TABLES
 from procure.plan.tolerance import MONEY, differ
 from procure.plan.unit_costs import cost_warnings, unit_costs_summary, unit_costs_table
 
@@ -18,27 +19,6 @@ if TYPE_CHECKING:
     from procure.case import Case
     from procure.instance import Instance
     from procure.plan.plan import Plan
-
-KEYS: dict[str, tuple[str, ...]] = {
-    "purchases": ("quarter", "site", "sku"),
-    "fleet": ("quarter", "site", "sku", "origin", "vintage"),
-    "serving": ("quarter", "site", "point"),
-    "prefill": ("quarter", "site", "workload", "bucket", "sku", "store"),
-    "kv_placement": ("quarter", "site", "workload", "store"),
-    "retention": ("quarter", "site", "workload", "store", "interval"),
-    "lpx_copies": ("quarter", "site", "card", "sku"),
-    "pods": ("quarter", "site"),
-    "expansions": ("quarter", "site", "expansion"),
-    "limits": ("family", "quarter", "site", "item"),
-    "cash": ("quarter", "line", "site", "sku"),
-    "costs": ("line", "span"),
-    "unit_costs": ("workload", "tokens"),
-    "sla": ("quarter", "workload"),
-    "demand": ("quarter", "workload", "bucket"),
-    "premises": ("name",),
-    "checks": ("check",),
-}
-"""What a row of each table is about: no two rows are about the same."""
 
 NOT_CHECKED = {
     "case_folder": "where the case lay when the plan was made; it may have moved since",
@@ -63,8 +43,8 @@ NO_DEPLOYMENT, NOT_WORTH = "no deployment meets its SLA", "not worth its stated 
 
 def rows_once(plan: Plan) -> Iterable[str]:
     """Rows that are about the same as another one, which sums would hide."""
-    for name, key in KEYS.items():
-        counts = Counter(plan.tables[name][list(key)].itertuples(index=False, name=None))
+    for name, table in TABLES.items():
+        counts = Counter(plan.tables[name][list(table.key)].itertuples(index=False, name=None))
         for about, count in counts.items():
             if count > 1:
                 yield f"{name}: {' '.join(map(str, about))} stands {count} times"

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pandas as pd
 
@@ -16,6 +16,8 @@ from procure.csvtext import guarded, unguarded
 from procure.errors import Fault, InputError, guard_reader
 from procure.files import Listed, Tell, check_folder, silent, write_files
 from procure.plan.reading import ADDED_TABLES, summary_faults, table_faults, with_added
+from procure.plan.tables import ROWS, TABLES
+from procure.schema import Row, Span
 
 RESULT = "plan.json"
 """The listing of a result folder."""
@@ -33,6 +35,10 @@ further rack.
 def is_short(share: float) -> bool:
     """Whether a share unserved is more than counts as served."""
     return share > 1.1 * SERVED  # the stage that holds a shortfall may leave a little more
+
+
+R = TypeVar("R", bound=Row)
+_ROW = {made.schema.name: made for made in ROWS}
 
 
 class Status(StrEnum):
@@ -53,62 +59,12 @@ class Status(StrEnum):
         return {Status.OPTIMAL: 0, Status.SHORT: 6, Status.LIMIT: 5, Status.UNVERIFIED: 7}[self]
 
 
-TABLES: dict[str, tuple[str, ...]] = {
-    "purchases": (
-        "quarter", "site", "sku", "count", "span", "delivery_quarter", "unit_price_usd", "unit_attach_usd",
-        "unit_install_usd", "capex_usd",
-    ),
-    "fleet": ("quarter", "site", "sku", "origin", "vintage", "opening", "delivered", "retired", "closing"),
-    "serving": (
-        "quarter", "site", "workload", "bucket", "deployment", "sku", "requests_per_s", "racks", "lpx_racks",
-        "evidence", "point",
-    ),
-    "prefill": (
-        "quarter", "site", "workload", "bucket", "deployment", "sku", "store", "requests_per_s", "racks",
-    ),
-    "kv_placement": (
-        "quarter", "site", "workload", "store", "tier", "parked_bytes", "hits_per_s", "read_bytes_per_s",
-        "write_bytes_per_s", "longest_age_s",
-    ),
-    "retention": (
-        "quarter", "site", "workload", "store", "interval", "kept_requests_per_s",
-    ),
-    "lpx_copies": ("quarter", "site", "card", "sku", "copies", "racks"),
-    "pods": ("quarter", "site", "pods"),
-    "expansions": ("quarter", "site", "expansion", "count", "span", "capex_usd"),
-    "limits": ("family", "quarter", "site", "item", "used", "limit", "slack", "unit", "binding"),
-    "cash": ("quarter", "span", "line", "site", "sku", "cash_usd", "discount_factor", "npv_usd"),
-    "costs": ("line", "span", "npv_usd"),
-    "unit_costs": (
-        "workload", "tokens", "million_tokens", "npv_usd", "usd_per_million_tokens", "market_usd_per_million_tokens",
-        "cost_per_market",
-    ),
-    "sla": (
-        "quarter", "workload", "requests_per_s", "served_share", "short_share", "cause", "ttft_target_s",
-        "ttft_share", "tps_target", "task_s", "late_share", "out_of_reach_share", "ttft_share_asked", "ttft_reached_s",
-    ),
-    "demand": (
-        "quarter", "workload", "bucket", "requests_per_s", "input_tokens", "input_upper_tokens",
-        "thinking_tokens", "visible_tokens", "kv_bytes",
-    ),
-    "premises": ("name", "value", "unit", "low", "high", "kind", "source", "source_date", "note"),
-    "checks": ("check", "holds", "detail"),
-}  # fmt: skip
-"""Every table of a plan with its columns, in order."""
-
-_TEXT = {
-    "quarter", "site", "sku", "span", "delivery_quarter", "vintage", "workload", "bucket", "deployment", "evidence",
-    "store", "tier", "card", "expansion", "family", "item", "unit", "line", "cause", "name", "kind", "source",
-    "source_date", "note", "check", "detail", "value", "tokens", "low", "high", "origin", "point",
-}  # fmt: skip
-
-
 @dataclass(frozen=True)
 class Plan:
     """What to buy and what follows from it.
 
-    ``summary`` is the content of ``plan.json``; ``tables`` maps each name in :data:`TABLES` to a DataFrame with
-    those columns, in the units their names say.
+    ``summary`` is the content of ``plan.json``; ``tables`` maps each name in :data:`procure.plan.tables.TABLES` to a
+    DataFrame of the columns, kinds and units that are described there.
     """
 
     summary: dict[str, Any]
@@ -128,7 +84,16 @@ class Plan:
     def purchases(self) -> pd.DataFrame:
         """The recommended orders: planned quarters only."""
         bought = self.tables["purchases"]
-        return bought[bought["span"] == "planned"].reset_index(drop=True)
+        return bought[bought["span"] == Span.PLANNED].reset_index(drop=True)
+
+    def rows(self, of: type[R]) -> list[R]:
+        """The rows of a table, by their class in :mod:`procure.plan.tables`."""
+        return of.rows(self.tables[of.schema.name])
+
+    @staticmethod
+    def units(table: str) -> dict[str, str]:
+        """The unit of each column of a table; empty for texts and where the row itself names it."""
+        return {column.name: column.unit for column in TABLES[table].columns}
 
     def with_status(self, status: Status, checks: pd.DataFrame | None = None) -> Plan:
         """The same plan with another status and, if given, other checks."""
@@ -207,20 +172,21 @@ class Plan:
             summary = json.loads((folder / "plan.json").read_text(encoding="utf-8"))
         faults = summary_faults(str(folder / "plan.json"), summary, [str(status) for status in Status])
         tables = {}
-        for name, columns in TABLES.items():
+        for name, table in TABLES.items():
             path = folder / "tables" / f"{name}.csv"
             if name in ADDED_TABLES and not path.exists():
-                tables[name] = pd.DataFrame(columns=list(columns))
+                tables[name] = frame(name, [])
                 continue
+            texts = {c.name: str for c in table.columns if c.textual}
             try:
-                frame = pd.read_csv(path, dtype={c: str for c in columns if c in _TEXT}, keep_default_na=False,
-                                    na_values={c: [""] for c in columns if c not in _TEXT})  # fmt: skip
+                cells = pd.read_csv(path, dtype=texts, keep_default_na=False,
+                                    na_values={c.name: [""] for c in table.columns if not c.textual})  # fmt: skip
             except (OSError, ValueError, pd.errors.ParserError) as error:
                 faults.append(Fault(str(path), 0, "", "", "This table of the result cannot be read.", str(error)))
                 continue
-            frame = with_added(unguarded(frame), name)
-            faults += table_faults(str(path), frame, columns, _TEXT)
-            tables[name] = frame
+            cells = with_added(unguarded(cells), name)
+            faults += table_faults(str(path), cells, table)
+            tables[name] = cells
         if faults:
             raise InputError(faults)
         return cls(summary, tables)
@@ -233,4 +199,4 @@ def _is_result(content: dict[str, Any]) -> bool:
 
 def frame(name: str, rows: list[tuple[Any, ...]]) -> pd.DataFrame:
     """A table of the plan from rows in column order, sorted by its leading columns as they stand."""
-    return pd.DataFrame(rows, columns=list(TABLES[name]))
+    return pd.DataFrame(rows, columns=list(TABLES[name].by_column)) if rows else _ROW[name].empty()

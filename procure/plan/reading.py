@@ -10,18 +10,10 @@ import pandas as pd
 
 from procure.errors import Fault
 from procure.quarter import Quarter
+from procure.schema import Table
 
-_QUARTERS = {"quarter", "delivery_quarter", "vintage"}
-_FLAGS = {"holds", "binding"}
 _ADDED = {"sla": ("late_share", "out_of_reach_share", "ttft_share_asked", "ttft_reached_s")}
 """Columns that results of earlier releases lack: they are read as empty."""
-_MAY_BE_EMPTY = {
-    "ttft_target_s", "ttft_share", "tps_target", "task_s", "limit", "slack", *_ADDED["sla"],
-    "usd_per_million_tokens", "market_usd_per_million_tokens", "cost_per_market",
-}  # fmt: skip
-"""Numbers left out where there is no target, nothing served, no limit or price, and those of ``_ADDED``."""
-
-
 ADDED_TABLES = ("unit_costs",)
 """Tables that results of earlier releases lack: they are read as empty, and verification says what is missing."""
 
@@ -86,25 +78,27 @@ def summary_faults(file: str, summary: Any, statuses: Collection[str]) -> list[F
     ]
 
 
-def table_faults(file: str, frame: pd.DataFrame, columns: Collection[str], text: Collection[str]) -> list[Fault]:
+def table_faults(file: str, frame: pd.DataFrame, table: Table) -> list[Fault]:
     """The first cell of each column that is not what the column holds."""
     faults = []
-    for column in columns:
-        if column not in frame.columns:
-            faults.append(Fault(file, 1, column, "", "This column is missing."))
+    for column in table.columns:
+        if column.name not in frame.columns:
+            faults.append(Fault(file, 1, column.name, "", "This column is missing."))
             continue
-        cells = frame[column]
-        if column in _QUARTERS:
+        cells = frame[column.name]
+        if column.kind == "quarter":
             wrong, expected = ~cells.map(_is_quarter).astype(bool), "A quarter such as 2027Q1."
-        elif column in _FLAGS:
+        elif column.kind == "flag":
             wrong, expected = ~cells.astype(str).isin(["True", "False"]), "True or False."
-        elif column in text:
+        elif column.kind == "choice":
+            wrong, expected = ~cells.isin(column.choices), f"One of {', '.join(column.choices)}."
+        elif column.textual:
             continue
         else:
             numbers = pd.to_numeric(cells, errors="coerce")
-            wrong = numbers.isna() & (cells.notna() | (column not in _MAY_BE_EMPTY))
+            wrong = numbers.isna() & (cells.notna() | column.required)
             expected = "A number."
         if wrong.any():
             place = int(wrong.to_numpy().argmax())
-            faults.append(Fault(file, place + 2, column, str(cells.iloc[place]), expected))
+            faults.append(Fault(file, place + 2, column.name, str(cells.iloc[place]), expected))
     return faults

@@ -16,9 +16,9 @@ from procure.csvtext import guarded
 from procure.demand import build
 from procure.demand.reuse import own_curves, packaged_curve
 from procure.files import fill_folder
-from procure.instance import RESOURCES
 from procure.quarter import Quarter
 from procure.rules.payments import due
+from procure.schema import Resource
 
 if TYPE_CHECKING:
     from procure.case import Case
@@ -250,7 +250,7 @@ def _expanded(case: Case, plan: Plan, first: Quarter, notes: list[Any]) -> dict[
             before = sites[mine & (index < ready.index)].sort_values("from_quarter").iloc[-1:]
             sites = pd.concat([sites, before.assign(from_quarter=str(ready))], ignore_index=True)
         later = (sites["site"] == r.site) & (sites["from_quarter"].map(lambda q: Quarter(q).index) >= ready.index)
-        for name in RESOURCES:
+        for name in Resource:
             sites.loc[later, name] += r.count * step[name]
         steps.loc[here, "max_count"] -= int(r.count)
         notes.append(

@@ -112,7 +112,7 @@ def _fleet(m: Any, index: Index, value: Values, names: list[str]) -> pd.DataFram
     batches: list[tuple[str, str, str, int, int, dict[int, int]]] = []
     for g in index.fixed.values():
         sold = {t: n for name, t in index.of(retirable) if name == g.group and (n := value.whole(m.retire[name, t]))}
-        batches.append((g.site, g.sku, g.group.split("-")[0], int(g.vintage_t), int(g.count), sold))
+        batches.append((g.site, g.sku, g.origin, int(g.vintage_t), int(g.count), sold))
     for site, sku, t in index.orders:
         count = value.whole(m.buy[site, sku, t])
         if count:

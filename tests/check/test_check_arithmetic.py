@@ -10,7 +10,7 @@ from procure.case import Case
 from procure.catalogue import packaged_path
 from procure.check import check_case, show
 from procure.check.arithmetic import Supply, least_load
-from procure.instance import SCHEMA, Instance
+from procure.instance import TABLES, Instance
 
 
 @pytest.fixture(scope="module")
@@ -78,7 +78,7 @@ def test_load_of_one_workload_on_one_pool_is_what_hand_arithmetic_gives(case):
     rows = {
         "quarters": [(0, "2027Q1", 1, 2027, 1.0)],
         "skus": [("gpu", "gpu", "", 1, 0, 0, 1, np.inf, 20, 0.5, 0.1, 0.2, 0, 0, 0.6, 0.9, 8, 0, 1)],
-        "fixed": [("f", "s", "gpu", 50, -4, 1, 1.0, 0.0, 0, 0.0)],
+        "fixed": [("f", "fleet", "s", "gpu", 50, -4, 1, 1.0, 0.0, 0, 0.0)],
         "workloads": [("w", "card", 1.0, 0.9, 1.0, 20.0)],
         "rates": [(0, "w", 0, 10.0, 0.5)],
         "ages": [(0, "w", 0, 60.0, 60.0, 0.4, 0.2)],
@@ -88,7 +88,7 @@ def test_load_of_one_workload_on_one_pool_is_what_hand_arithmetic_gives(case):
             ("kept", 0, "w", 0, "gpu", "dram", 0.0, 0.1, 0.0, 1.0, 1.0, "physics"),
         ],
     }
-    tables = {name: pd.DataFrame(rows.get(name, []), columns=list(columns)) for name, columns in SCHEMA.items()}
+    tables = {name: pd.DataFrame(rows.get(name, []), columns=list(table.by_column)) for name, table in TABLES.items()}
     supply = Supply(case, Instance(tables, {}))
     assert least_load(supply, 0, reuse=False) == pytest.approx(10 * 3 / (50 * 0.6))
     assert least_load(supply, 0, reuse=True) == pytest.approx(10 * (2 + 0.6) / (50 * 0.6))

@@ -12,7 +12,7 @@ from tiny_case import fleet, rich, tiny
 import procure
 from procure import performance
 from procure.errors import InputError
-from procure.instance import SCHEMA, Instance, build
+from procure.instance import TABLES, Instance, build
 
 GB = "gb300-nvl72"
 
@@ -26,8 +26,8 @@ def rows(instance: Instance, name: str, **where: Any) -> pd.DataFrame:
 
 def test_every_table_has_the_columns_of_the_schema_and_no_gaps():
     instance = build(rich())
-    for name, columns in SCHEMA.items():
-        assert list(instance[name].columns) == list(columns)
+    for name, table in TABLES.items():
+        assert list(instance[name].columns) == list(table.by_column)
         assert not instance[name].isna().any().any(), name
     with pytest.raises(ValueError, match="skus"):
         Instance({**instance.tables, "skus": instance["skus"].drop(columns="life_quarters")}, instance.settings)

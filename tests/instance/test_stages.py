@@ -11,7 +11,7 @@ from tiny_case import budget, fleet, rich, tiny
 from procure.case import Case
 from procure.catalogue.sku import INFORMATIVE
 from procure.errors import InputError
-from procure.instance import SCHEMA, Cache, Instance, build
+from procure.instance import TABLES, Cache, Instance, build
 from procure.instance.stages import digest
 
 WORK = {f"{kind} {workload}" for kind in ("serve", "prefill") for workload in ("agent", "code")}
@@ -32,7 +32,7 @@ def primed(base: Case) -> Cache:
 
 def same(one: Instance, other: Instance) -> None:
     assert one.settings == other.settings
-    for name in SCHEMA:
+    for name in TABLES:
         pd.testing.assert_frame_equal(one[name], other[name], obj=name)
 
 
@@ -43,7 +43,7 @@ def run_for(case: Case, cache: Cache) -> set[str]:
 
 
 def test_the_same_case_runs_nothing_again(base: Case, primed: Cache) -> None:
-    assert len(primed.ran) > len(SCHEMA) - 5
+    assert len(primed.ran) > len(TABLES) - 5
     assert run_for(base, primed) == set()
 
 
@@ -144,7 +144,7 @@ def test_every_kind_of_premise_gives_the_tables_of_a_fresh_build() -> None:
             continue  # the factor does not fit this figure
         made = build(changed, cache)
         same(made, build(changed))
-        if any(not made[name].equals(first[name]) for name in SCHEMA):
+        if any(not made[name].equals(first[name]) for name in TABLES):
             moved.add(path)
     assert {"utilisation_cap", "vintage", "workloads.ttft_s", "hardware.vr-nvl72.hbm_bytes_per_s_per_gpu"} <= moved
     assert len(moved) > 60

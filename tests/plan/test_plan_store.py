@@ -12,7 +12,7 @@ from tiny_case import rich
 import procure
 from procure.errors import InputError
 from procure.plan import Plan, Status
-from procure.plan.plan import TABLES
+from procure.plan.tables import TABLES
 
 
 @pytest.fixture(scope="module")

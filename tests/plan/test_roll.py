@@ -10,8 +10,9 @@ from procure.case import Case
 from procure.cli import build_app
 from procure.demand import build
 from procure.errors import InputError
-from procure.plan.plan import TABLES, Plan
+from procure.plan.plan import Plan
 from procure.plan.roll import PREVIOUS, roll
+from procure.plan.tables import TABLES
 from procure.quarter import Quarter
 
 FIRST = Quarter("2027Q1")
@@ -93,7 +94,8 @@ def plan_of(**tables):
         "limits": [("budget", "2027Q1", "", "", 3e7, 1e8, 7e7, "USD", False)],
     }
     frames = {
-        name: pd.DataFrame((made | tables).get(name, []), columns=list(columns)) for name, columns in TABLES.items()
+        name: pd.DataFrame((made | tables).get(name, []), columns=list(table.by_column))
+        for name, table in TABLES.items()
     }
     facts = {"status": "optimal", "objective_usd": 1e8, "bound_usd": 1e8, "gap": 0.0, "shortfall": {"share": 0.0}}
     spans = {"planned_quarters": ["2027Q1", "2027Q2"], "lookahead_quarters": QUARTERS[2:]}

@@ -15,8 +15,9 @@ from tiny_case import quarter_names, tiny
 import procure
 from procure.case import Case
 from procure.catalogue import packaged_path
-from procure.plan.plan import TABLES, Plan
+from procure.plan.plan import Plan
 from procure.plan.roll import roll
+from procure.plan.tables import TABLES
 from procure.quarter import Quarter
 
 FIRST = "2027Q1"
@@ -60,7 +61,7 @@ def plan_with(old: int, due: list[int], sold: int, built: int, bought: int) -> P
         else [],
         "expansions": [(FIRST, "a", "hall", built, "planned", built * 4e5)] if built else [],
     }
-    frames = {name: pd.DataFrame(made.get(name, []), columns=list(columns)) for name, columns in TABLES.items()}
+    frames = {name: pd.DataFrame(made.get(name, []), columns=list(table.by_column)) for name, table in TABLES.items()}
     facts = {"status": "optimal", "objective_usd": 1e8, "bound_usd": 1e8, "gap": 0.0, "shortfall": {"share": 0.0}}
     spans = {"planned_quarters": [FIRST], "lookahead_quarters": quarter_names(3)[1:]}
     return Plan({**facts, **spans, "purchases": [], "input_hash": ""}, frames)

@@ -12,7 +12,8 @@ from tiny_case import fleet, tiny
 
 import procure
 from procure.plan import Plan
-from procure.plan.plan import TABLES, frame
+from procure.plan.plan import frame
+from procure.plan.tables import TABLES
 from procure.plan.unit_costs import cost_warnings, unit_costs_summary, unit_costs_table
 
 SECONDS = 2_190 * 3_600

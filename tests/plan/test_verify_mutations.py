@@ -13,8 +13,8 @@ from solved_case import Solved, solved
 from tiny_case import rich, tiny
 
 from procure.plan import Plan
-from procure.plan.claims import KEYS, NOT_CHECKED
-from procure.plan.plan import TABLES
+from procure.plan.claims import NOT_CHECKED
+from procure.plan.tables import TABLES
 from procure.quarter import Quarter
 
 ABOUT_SUMMARY = "plan.json agrees with the tables"
@@ -62,7 +62,7 @@ def put(plan: Plan, table: str, column: str, row: int) -> Plan:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("table", "column"), [(t, c) for t, columns in TABLES.items() for c in columns])
+@pytest.mark.parametrize(("table", "column"), [(t, c) for t, table in TABLES.items() for c in table.by_column])
 def test_no_column_can_be_changed_unseen(full, table, column):
     frame = full.plan.tables[table]
     assert len(frame), "a case for every table"
@@ -87,7 +87,7 @@ def test_no_row_can_be_changed_unseen(full, table, change):
         half = last.assign(**{c: last[c] / 2 for c in numbers})
         changed = pd.concat([frame.iloc[:-1], half, half])
     else:
-        column = KEYS[table][0 if table in ("premises", "checks", "costs") else 1]
+        column = TABLES[table].key[0 if table in ("premises", "checks", "costs") else 1]
         changed = pd.concat([frame, last.assign(**{column: "elsewhere", **dict.fromkeys(numbers, 0.0)})])
     plan = Plan(full.plan.summary, {**full.plan.tables, table: changed.reset_index(drop=True)})
     assert full.seen(plan)

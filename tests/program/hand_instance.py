@@ -10,7 +10,7 @@ from typing import Any
 
 import pandas as pd
 
-from procure.instance import SCHEMA, Instance
+from procure.instance import TABLES, Instance
 
 INF = float("inf")
 SITE, W, CARD = "a", "w", "llm"
@@ -62,7 +62,7 @@ def hand_tables() -> dict[str, pd.DataFrame]:
         "ages": [(1, W, 0, 10.0, 10.0, 0.4, 0.1), (1, W, 1, 100.0, 90.0, 0.2, 0.5)],
         "lpx_copies": [(CARD, "l", 2, 1)],
     }
-    return {name: pd.DataFrame(made.get(name, []), columns=list(columns)) for name, columns in SCHEMA.items()}
+    return {name: pd.DataFrame(made.get(name, []), columns=list(table.by_column)) for name, table in TABLES.items()}
 
 
 def workload(name: str, **stated: Any) -> tuple[Any, ...]:
@@ -76,7 +76,7 @@ def workload(name: str, **stated: Any) -> tuple[Any, ...]:
         "tps_target": 20.0,
         **stated,
     }
-    return tuple(row[column] for column in SCHEMA["workloads"])
+    return tuple(row[column] for column in TABLES["workloads"].by_column)
 
 
 SETTINGS = {
@@ -106,13 +106,17 @@ def edit(tables: dict[str, pd.DataFrame], name: str, where: dict[str, Any], **va
 
 def rows(tables: dict[str, pd.DataFrame], name: str, *more: tuple[Any, ...]) -> None:
     """Add rows to a table."""
-    added = pd.DataFrame(more, columns=list(SCHEMA[name]))
+    added = pd.DataFrame(more, columns=list(TABLES[name].by_column))
     tables[name] = added if tables[name].empty else pd.concat([tables[name], added], ignore_index=True)
 
 
 def standing(tables: dict[str, pd.DataFrame], sku: str, count: int, paid: float = 1e6, retirable: int = 0) -> None:
     """Units of a vintage of four quarters ago."""
-    rows(tables, "fixed", (f"fleet-{len(tables['fixed'])}", SITE, sku, count, -4, retirable, paid, 0.0, 0, paid / 100))
+    rows(
+        tables,
+        "fixed",
+        (f"fleet-{len(tables['fixed'])}", "fleet", SITE, sku, count, -4, retirable, paid, 0.0, 0, paid / 100),
+    )
 
 
 def store(tables: dict[str, pd.DataFrame], tier: str, **limits: float) -> str:

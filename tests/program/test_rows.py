@@ -96,7 +96,7 @@ def purse(tables: Any) -> None:
 
 
 def firm_order(tables: Any) -> None:
-    rows(tables, "fixed", ("order-0", SITE, "g", 3, 1, 0, 9e5, 6e5, 1, 9e3))
+    rows(tables, "fixed", ("order-0", "order", SITE, "g", 3, 1, 0, 9e5, 6e5, 1, 9e3))
 
 
 def caps(tables: Any) -> None:

@@ -9,7 +9,8 @@ import pandas as pd
 import pytest
 
 from procure.plan import Plan
-from procure.plan.plan import TABLES, frame
+from procure.plan.plan import frame
+from procure.plan.tables import TABLES
 from procure.quarter import Quarter
 
 QUARTERS = [str(Quarter("2027Q1") + i) for i in range(14)]

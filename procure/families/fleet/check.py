@@ -33,9 +33,8 @@ def balance(plan: Plan, instance: Instance) -> Iterable[str]:
         delivered[r.site, r.sku, "purchase", position[r.delivery_quarter]] += r.count
     retirable = {}
     for r in instance["fixed"].itertuples():
-        origin = r.group.split("-")[0]
-        delivered[r.site, r.sku, origin, r.vintage_t] += r.count
-        retirable[r.site, r.sku, origin, r.vintage_t] = bool(r.retirable)
+        delivered[r.site, r.sku, r.origin, r.vintage_t] += r.count
+        retirable[r.site, r.sku, r.origin, r.vintage_t] = bool(r.retirable)
     standing: dict[tuple[str, str, str, int], tuple[int, float]] = {}
     for r in plan.tables["fleet"].sort_values("quarter").itertuples():
         t, vintage = position[r.quarter], Quarter(r.vintage).index - start
@@ -64,7 +63,7 @@ def cash(ledger: Ledger, instance: Instance, tables: dict[str, pd.DataFrame]) ->
         if row.due_usd > 0:
             ledger.pay(int(row.due_t), "firm orders", row.site, row.sku, row.count * row.due_usd)
     start, end = Quarter(instance.quarters[0]).index, len(instance.quarters)
-    fixed = {(r.site, r.sku, r.group.split("-")[0], r.vintage_t): r for r in instance["fixed"].itertuples()}
+    fixed = {(r.site, r.sku, r.origin, r.vintage_t): r for r in instance["fixed"].itertuples()}
     bought = {(r.sku, r.t): r for r in instance["prices"].itertuples()}
     sku_of = {r.sku: r for r in instance["skus"].itertuples()}
     for row in tables["fleet"].itertuples():

@@ -9,13 +9,13 @@ import pyomo.environ as pyo
 
 from procure.errors import Fault, InputError
 from procure.families.scales import USD_PER_UNIT
-from procure.instance import RESOURCES
 from procure.program.declare import first_stage, first_stage_rows
 from procure.program.index import Index, group
 from procure.program.linear import Terms
 from procure.program.paid import order_payments
 from procure.program.part import Part
 from procure.rules.worth import residual_usd
+from procure.schema import Resource
 
 FREE_ORDER = 1e4
 """Units in an order that nothing bounds."""
@@ -92,7 +92,7 @@ def _room(index: Index, site: str, sku: str, without: Collection[str]) -> float:
     use = {
         row.resource: row.per_unit
         for row in index.instance["resource_use"].itertuples()
-        if row.site == site and row.sku == sku and RESOURCES[row.resource][0] not in without
+        if row.site == site and row.sku == sku and Resource(row.resource).word not in without
     }
     limits = index.instance["site_limits"]
     for resource, rows in limits[limits["site"] == site].groupby("resource"):

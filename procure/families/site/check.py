@@ -8,13 +8,14 @@ from typing import Any
 
 import pandas as pd
 
-from procure.instance import RESOURCES, Instance
+from procure.instance import Instance
 from procure.plan.limits import Rows
 from procure.plan.money import Ledger
 from procure.plan.part import Check
 from procure.plan.plan import Plan
 from procure.plan.standing import Standing
 from procure.plan.tolerance import differ
+from procure.schema import Resource
 
 
 def limits(s: Standing, rows: Rows) -> None:
@@ -32,8 +33,8 @@ def limits(s: Standing, rows: Rows) -> None:
             for e in s.tables["expansions"].itertuples()
             if e.site == r.site and s.position[e.quarter] + lead[e.site, e.expansion] <= r.t
         )
-        name, unit = RESOURCES[r.resource]
-        rows.add(name, quarter, r.site, "", used, r.limit + grown, unit)
+        resource = Resource(r.resource)
+        rows.add(resource.word, quarter, r.site, "", used, r.limit + grown, resource.unit)
 
 
 def expansions(plan: Plan, instance: Instance) -> Iterable[str]:

@@ -6,11 +6,12 @@ from typing import Any
 
 import pyomo.environ as pyo
 
-from procure.families.scales import RESOURCE_PER_UNIT, USD_PER_UNIT
+from procure.families.scales import USD_PER_UNIT
 from procure.program.declare import first_stage, first_stage_rows
 from procure.program.index import Index, group, lookup
 from procure.program.linear import Terms
 from procure.program.part import Part
+from procure.schema import Resource
 
 
 def add_variables(m: Any, index: Index) -> None:
@@ -36,7 +37,7 @@ def site_limit(m: Any, index: Index) -> None:
 
     def rule(m: Any, t: int, site: str, resource: str) -> Any:
         row = Terms()
-        scale = RESOURCE_PER_UNIT[resource]
+        scale = Resource(resource).scale
         for unit in use.get((site, resource), []):
             if (site, unit.sku, t) in index.in_stock:
                 row.add(unit.per_unit / scale, m.own[site, unit.sku, t])

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from procure.families.scales import RESOURCE_PER_UNIT
 from procure.families.wording import Cause, RowWords, Words
-from procure.instance import RESOURCES
+from procure.schema import Resource
 
-RESOURCE_WORDS = {name: (word, unit, RESOURCE_PER_UNIT[name]) for name, (word, unit) in RESOURCES.items()}
+RESOURCE_WORDS = {str(resource): (resource.word, resource.unit, resource.scale) for resource in Resource}
 
 WORDS = Words(
     rows={
         "site_limit": RowWords("", "", ("t", "site", "of"), by=RESOURCE_WORDS),
         "expansions_at_most": RowWords("expansions on offer", "times", ("site", "expansion")),
     },
-    given=tuple(word for word, _ in RESOURCES.values()),
-    causes=tuple(Cause(word, ("site_limit",), of=name, place=2) for name, (word, _) in RESOURCES.items()),
+    given=tuple(resource.word for resource in Resource),
+    causes=tuple(Cause(resource.word, ("site_limit",), of=resource, place=2) for resource in Resource),
 )

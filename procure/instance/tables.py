@@ -1,0 +1,430 @@
+"""The tables that a program is built from: one class of rows for each, which is its schema.
+
+Base units throughout. ``t`` is the position of a quarter, 0 for the first; quarters of the past are negative.
+"""
+
+from __future__ import annotations
+
+from procure.schema import Evidence, Origin, Resource, Row, SkuKind, Table, Tier, col, row
+
+_T = "quarter"
+_BUCKET = "length bucket"
+_UNIT_READ = "per unit, at the utilisation cap"
+_USD_PER_QUARTER = "USD/quarter"
+
+
+@row("quarters")
+class QuarterRow(Row):
+    """Quarters of the plan and its look-ahead."""
+
+    t: int = col("position of the quarter, 0 for the first", key=True)
+    quarter: str = col("its name", kind="quarter")
+    planned: int = col("1 planned, 0 look-ahead")
+    fiscal_year: int = col("fiscal year whose budget it draws on")
+    discount_factor: float = col("present value at the start of quarter 0 of one USD paid in this quarter")
+
+
+@row("skus")
+class SkuRow(Row):
+    """SKUs that stand, are on order or may be bought."""
+
+    sku: str = col("name", key=True)
+    kind: SkuKind = col("gpu, lpx, cmx_rack, cmx_enclosure or ssd_kit")
+    host: str = col("gpu SKU that an ssd_kit goes into", reference="skus.sku", empty="what is no ssd_kit")
+    lead_quarters: int = col("whole quarters from order to delivery, rounded up", unit="quarters")
+    first_order_t: int = col("earliest order whose delivery is not before general availability")
+    last_order_t: int = col("latest order that arrives in the horizon, before the end of sale; below the first: none")
+    min_order: int = col("units, the least number in an order of a quarter over all sites", unit="units")
+    supply_per_quarter: float = col("units, the most that can be ordered in a quarter over all sites", unit="units")
+    life_quarters: float = col("quarters until the residual value is zero", unit="quarters")
+    haircut: float = col("share of the straight-line value that a unit is worth", unit="share")
+    resale_spread: float = col("share of the residual value that a sale loses", unit="share")
+    milestone_order: float = col(
+        "share of the price paid in the quarter of the order; the rest on delivery", unit="share"
+    )
+    attach_usd: float = col("USD per unit for what it drags along outside itself", unit="USD")
+    install_usd: float = col("USD per unit for installation, paid on delivery", unit="USD")
+    usable_share: float = col(
+        "share of owned units that may be busy at the peak: availability, spares, utilisation cap", unit="share"
+    )
+    present_share: float = col(
+        "share of owned units that are up and not spares; no CMX rack or enclosure is a spare", unit="share"
+    )
+    gpus: int = col("GPUs per unit", unit="GPUs")
+    pod_slots: float = col("NVL72 places that the unit takes in a pod; 0 outside pods", unit="places")
+    places: float = col("SSD kits or CMX enclosures that the unit holds; 0 for what holds none", unit="places")
+
+
+@row("prices")
+class Price(Row):
+    """Prices of what is bought."""
+
+    sku: str = col("name", key=True, reference="skus.sku")
+    t: int = col("quarter of delivery", key=True, reference="quarters.t")
+    price_usd: float = col("USD per unit", unit="USD")
+    support_usd_per_quarter: float = col("USD per unit and quarter for units delivered then", unit=_USD_PER_QUARTER)
+
+
+@row("fixed")
+class Fixed(Row):
+    """Units that stand or are firmly on order, whatever the plan decides."""
+
+    group: str = col("identifier of a group of units that exist or are firmly on order", key=True)
+    origin: Origin = col("fleet or order")
+    site: str = col("site", reference="pods.site")
+    sku: str = col("SKU", reference="skus.sku")
+    count: int = col("units", unit="units")
+    vintage_t: int = col("quarter of delivery, negative for the past")
+    retirable: int = col("1 where the plan may sell them")
+    paid_usd: float = col("USD paid or to be paid for the unit itself, without attach and installation", unit="USD")
+    due_usd: float = col("USD per unit still to be paid, on delivery", unit="USD")
+    due_t: int = col("quarter of that payment", reference="quarters.t")
+    support_usd_per_quarter: float = col("USD per unit and quarter", unit=_USD_PER_QUARTER)
+
+
+@row("reserved")
+class Reserved(Row):
+    """Units held for something else."""
+
+    t: int = col(_T, key=True, reference="quarters.t")
+    site: str = col("site", key=True, reference="pods.site")
+    sku: str = col("SKU", key=True, reference="skus.sku")
+    count: float = col("units held for other purposes", unit="units")
+
+
+@row("resource_use")
+class ResourceUse(Row):
+    """What a unit takes of a site's resources."""
+
+    site: str = col("site", key=True, reference="pods.site")
+    sku: str = col("SKU", key=True, reference="skus.sku")
+    resource: Resource = col("power_kw, positions, area_m2, liquid_kw or ports", key=True)
+    per_unit: float = col("of one unit with what it drags along; facility power includes the PUE")
+
+
+@row("site_limits")
+class SiteLimit(Row):
+    """What a site holds; a resource without a limit has no row."""
+
+    t: int = col(_T, key=True, reference="quarters.t")
+    site: str = col("site", key=True, reference="pods.site")
+    resource: Resource = col("resource", key=True)
+    limit: float = col("most that the site has built")
+
+
+@row("pods")
+class PodPlaces(Row):
+    """Pods of each site."""
+
+    site: str = col("site", key=True)
+    pods_max: int = col("most pods", unit="pods")
+    nvl72_per_pod: int = col("places for pod racks", unit="places")
+    lpx_per_pod: int = col("places for LPX racks", unit="places")
+    cmx_racks_per_pod: int = col("places for CMX racks", unit="places")
+    cmx_crosses_pods: int = col("1 where racks read the CMX of other pods too")
+
+
+@row("expansions")
+class Expansion(Row):
+    """How a site can grow."""
+
+    site: str = col("site", key=True, reference="pods.site")
+    expansion: str = col("name", key=True)
+    lead_quarters: int = col("whole quarters until it can be used", unit="quarters")
+    max_count: int = col("most of them")
+    capex_usd: float = col("USD each, paid when ordered", unit="USD")
+
+
+@row("expansion_adds")
+class ExpansionAdd(Row):
+    """What an expansion adds of a resource."""
+
+    site: str = col("site", key=True, reference="pods.site")
+    expansion: str = col("name", key=True, reference="expansions.expansion")
+    resource: Resource = col("resource", key=True)
+    adds: float = col("amount of each")
+
+
+@row("budget")
+class Budget(Row):
+    """Capital spending that is allowed; a quarter without a row has no limit."""
+
+    t: int = col(_T, key=True, reference="quarters.t")
+    budget_usd: float = col("most capital spending", unit="USD")
+
+
+@row("upkeep")
+class Upkeep(Row):
+    """What a unit costs to run."""
+
+    site: str = col("site", key=True, reference="pods.site")
+    sku: str = col("SKU", key=True, reference="skus.sku")
+    idle_usd_per_quarter: float = col("USD for power of one idle unit with its attach", unit=_USD_PER_QUARTER)
+    prefill_usd_per_quarter: float = col(
+        "USD for the extra power of one unit busy with prefill all quarter", unit=_USD_PER_QUARTER
+    )
+    decode_usd_per_quarter: float = col(
+        "USD for the extra power of one unit busy with decode all quarter", unit=_USD_PER_QUARTER
+    )
+    space_usd_per_quarter: float = col("USD for the space of one unit with its attach", unit=_USD_PER_QUARTER)
+
+
+@row("workloads")
+class Workload(Row):
+    """Workloads and what is promised to them."""
+
+    workload: str = col("name", key=True)
+    card: str = col("LLM")
+    priority: float = col("weight of a request of this workload in the shortfall")
+    ttft_share: float = col("share of requests that must meet TTFT", unit="share")
+    ttft_target_s: float = col("seconds to the first token that are asked for; inf: none", unit="s")
+    tps_target: float = col("tokens/s of one user in the fastest phase that has tokens; 0: none", unit="tokens/s")
+
+
+@row("short_prices")
+class ShortPrice(Row):
+    """Worth of requests that are not served."""
+
+    t: int = col(_T, key=True, reference="quarters.t")
+    workload: str = col("workload", key=True, reference="workloads.workload")
+    usd_per_request: float = col(
+        "worth of a mean request of that quarter; the price of one unserved in look-ahead quarters", unit="USD/request"
+    )
+
+
+@row("token_prices")
+class TokenPrice(Row):
+    """Market prices of tokens."""
+
+    workload: str = col("workload", key=True, reference="workloads.workload")
+    tokens: str = col("cached input, computed input or output", key=True)
+    usd_per_million: float = col("what a million of them sells for", unit="USD/M tokens")
+
+
+@row("tasks")
+class Task(Row):
+    """Requests of one task, one after the other."""
+
+    t: int = col(_T, key=True, reference="quarters.t")
+    workload: str = col("workload", key=True, reference="workloads.workload")
+    output_s: float = col("seconds from the first token to the last at the speeds asked for", unit="s")
+    calls: float = col("requests of one task that follow one another: those of one of its subtasks", unit="requests")
+    tool_s: float = col("seconds of tools between the requests of one subtask", unit="s")
+
+
+@row("rates")
+class Rate(Row):
+    """Requests by length."""
+
+    t: int = col(_T, key=True, reference="quarters.t")
+    workload: str = col("workload", key=True, reference="workloads.workload")
+    bucket: str = col(_BUCKET, key=True)
+    requests_per_s: float = col(
+        "rate that capacity is sized for: the peak, or the mean of deferrable work", unit="requests/s"
+    )
+    mean_per_peak: float = col("mean rate over that rate", unit="share")
+
+
+@row("lengths")
+class Length(Row):
+    """Lengths of the requests that arrive."""
+
+    t: int = col(_T, key=True, reference="quarters.t")
+    workload: str = col("workload", key=True, reference="workloads.workload")
+    bucket: str = col(_BUCKET, key=True)
+    input_tokens: float = col("mean tokens of input", unit="tokens")
+    input_upper_tokens: float = col("longest input: a sequence of it must fit", unit="tokens")
+    thinking_tokens: float = col("mean tokens of thinking", unit="tokens")
+    visible_tokens: float = col("mean tokens of visible output", unit="tokens")
+    kv_bytes: float = col("bytes of the parked sequence", unit="B")
+
+
+@row("serve")
+class Serve(Row):
+    """Operating points that a bucket may be decoded at."""
+
+    point: str = col("identifier of an operating point for a bucket", key=True)
+    t: int = col(_T, reference="quarters.t")
+    workload: str = col("workload", reference="workloads.workload")
+    bucket: str = col(_BUCKET)
+    card: str = col("LLM")
+    deployment: str = col("pool, with + and the lpx SKU where LPX decodes beside it; a name to show, not to take apart")
+    sku: str = col("gpu SKU that works", reference="skus.sku")
+    rack_s: float = col("unit-seconds of decode per request on that SKU", unit="s")
+    lpx_sku: str = col("lpx SKU that decodes beside it", reference="skus.sku", empty="without LPX")
+    lpx_rack_s: float = col("LPX rack-seconds per request, 0 without LPX", unit="s")
+    free_hbm_bytes: float = col("HBM beside weights and running batch, per unit busy with it", unit="B")
+    tps_user: float = col("tokens/s of one user at this point, in its slowest phase", unit="tokens/s")
+    tps_margin: float = col(
+        "least ratio over the phases of speed reached to speed promised; inf where none is promised"
+    )
+    evidence: Evidence = col("what the point rests on")
+
+
+@row("prefill")
+class Prefill(Row):
+    """Ways to prefill a bucket."""
+
+    option: str = col("identifier of a way to prefill a bucket", key=True)
+    t: int = col(_T, reference="quarters.t")
+    workload: str = col("workload", reference="workloads.workload")
+    bucket: str = col(_BUCKET)
+    sku: str = col("gpu SKU that works", reference="skus.sku")
+    store: str = col("store that the reused tokens come from, or recompute", reference="stores.store")
+    rack_s: float = col("unit-seconds per request", unit="s")
+    ttft_s: float = col("mean seconds to the first token", unit="s")
+    late_share: float = col(
+        "share of the bucket's requests, its longest, whose first token misses the target", unit="share"
+    )
+    read_bytes: float = col("bytes read from the store per request", unit="B")
+    valid_bytes: float = col(
+        "bytes of them that parking again need not write: entries, not states or windows", unit="B"
+    )
+    evidence: Evidence = col("what the cost rests on")
+
+
+@row("first_token")
+class FirstToken(Row):
+    """Seconds to the first token along a workload's requests in order of length."""
+
+    t: int = col(_T, key=True, reference="quarters.t")
+    workload: str = col("workload with a target", key=True, reference="workloads.workload")
+    sku: str = col("gpu SKU that prefills", key=True, reference="skus.sku")
+    store: str = col("store that the reused tokens come from, or recompute", key=True, reference="stores.store")
+    share: float = col("share of the workload's requests in order of length", unit="share", key=True)
+    ttft_s: float = col("seconds to the first token of the longest of them", unit="s")
+
+
+@row("cached_tokens")
+class CachedTokens(Row):
+    """Input that a request finds in a cache."""
+
+    t: int = col(_T, key=True, reference="quarters.t")
+    workload: str = col("workload", key=True, reference="workloads.workload")
+    bucket: str = col(_BUCKET, key=True)
+    shared_tokens: float = col(
+        "mean tokens of input that a full prefill finds in a cache: the shared prefix", unit="tokens"
+    )
+    reused_tokens: float = col("mean tokens of input that a request finds whose own cache was kept", unit="tokens")
+
+
+@row("out_of_reach")
+class OutOfReach(Row):
+    """Requests that nothing serves in time."""
+
+    t: int = col(_T, key=True, reference="quarters.t")
+    workload: str = col("workload", key=True, reference="workloads.workload")
+    bucket: str = col(_BUCKET, key=True)
+    share: float = col(
+        "share of its requests, the longest, late on every pool that may stand, beyond what may be late", unit="share"
+    )
+
+
+@row("stores")
+class Store(Row):
+    """Where caches can be kept."""
+
+    store: str = col("name", key=True)
+    tier: Tier = col("hbm, dram, ssd or cmx")
+    return_share: float = col("chance that a return reaches its copy", unit="share")
+
+
+@row("store_units")
+class StoreUnit(Row):
+    """What the units of the one SKU behind a store bring to it."""
+
+    store: str = col("store", key=True, reference="stores.store")
+    sku: str = col("SKU that brings bytes", reference="skus.sku")
+    bytes: float = col("bytes per unit", unit="B")
+    read_bytes_per_s: float = col(_UNIT_READ, unit="B/s")
+    write_bytes_per_s: float = col(_UNIT_READ, unit="B/s")
+    write_bytes_per_day: float = col("per unit, by endurance; inf where memory does not wear", unit="B/day")
+
+
+@row("store_readers")
+class StoreReader(Row):
+    """How fast units read CMX."""
+
+    sku: str = col("gpu SKU that may read CMX", key=True, reference="skus.sku")
+    read_bytes_per_s: float = col("per reading unit from all CMX stores together, at the utilisation cap", unit="B/s")
+
+
+@row("idle_hbm")
+class IdleHbm(Row):
+    """HBM of units that do not decode."""
+
+    sku: str = col("gpu SKU", key=True, reference="skus.sku")
+    bytes: float = col("HBM of an idle unit beside resident weights", unit="B")
+
+
+@row("parked")
+class Parked(Row):
+    """What parking a sequence takes."""
+
+    t: int = col(_T, key=True, reference="quarters.t")
+    workload: str = col("workload", key=True, reference="workloads.workload")
+    kv_bytes: float = col("bytes of one parked sequence at the mix of buckets", unit="B")
+
+
+@row("ages")
+class Age(Row):
+    """How parked sequences come back by age."""
+
+    t: int = col(_T, key=True, reference="quarters.t")
+    workload: str = col("workload", key=True, reference="workloads.workload")
+    interval: int = col("position of the age interval, 0 for the youngest", key=True)
+    age_to_s: float = col("idle seconds at its end", unit="s")
+    seconds: float = col("its length", unit="s")
+    return_share: float = col("share of requests that return within it", unit="share")
+    mean_released: float = col(
+        "mean over the interval of the share of parked bytes that a return has taken back", unit="share"
+    )
+
+
+@row("dayparts")
+class Daypart(Row):
+    """Parts of the day; no constraint uses them yet."""
+
+    daypart: int = col("part of the day, 0 the busiest; no constraint uses parts yet", key=True)
+    hours_per_day: int = col("clock hours in it", unit="h")
+    clock_hours: str = col("which, such as 9 10 11")
+
+
+@row("daypart_rates")
+class DaypartRate(Row):
+    """Rates by part of the day."""
+
+    daypart: int = col("part of the day", key=True, reference="dayparts.daypart")
+    workload: str = col("workload", key=True, reference="workloads.workload")
+    of_peak: float = col("rate of its busiest hour over the workload's peak", unit="share")
+    mean_of_peak: float = col("mean rate over the workload's peak", unit="share")
+
+
+@row("notes")
+class Note(Row):
+    """What was held back on the way from forecast to demand."""
+
+    workload: str = col("workload", reference="workloads.workload")
+    topic: str = col("context cap, reused share or reuse clock")
+    sentence: str = col("what holds its lengths or reuse back")
+
+
+@row("lpx_copies")
+class LpxCopy(Row):
+    """Copies of an LLM on LPX racks."""
+
+    card: str = col("LLM", key=True)
+    sku: str = col("lpx SKU", key=True, reference="skus.sku")
+    racks_per_copy: int = col("whole LPX racks that hold its FFN weights", unit="racks")
+    copies_per_pod: int = col("whole copies that fit in a pod", unit="copies")
+
+
+ROWS: tuple[type[Row], ...] = (
+    QuarterRow, SkuRow, Price, Fixed, Reserved, ResourceUse, SiteLimit, PodPlaces, Expansion, ExpansionAdd, Budget,
+    Upkeep, Workload, ShortPrice, TokenPrice, Task, Rate, Length, Serve, Prefill, FirstToken, CachedTokens, OutOfReach,
+    Store, StoreUnit, StoreReader, IdleHbm, Parked, Age, Daypart, DaypartRate, Note, LpxCopy,
+)  # fmt: skip
+"""Every table of an instance, in order."""
+
+TABLES: dict[str, Table] = {made.schema.name: made.schema for made in ROWS}
+"""Their descriptions by name."""

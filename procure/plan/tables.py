@@ -1,0 +1,260 @@
+"""The tables of a plan: one class of rows for each, which is its schema.
+
+A table of a result folder is the CSV file of its name, with these columns in this order.
+"""
+
+from __future__ import annotations
+
+from procure.schema import CostLine, Evidence, Origin, Row, Span, Table, Tier, col, row
+
+_QUARTER = "quarter"
+_BUCKET = "length bucket"
+_DEPLOYMENT = "pool, with + and the lpx SKU where LPX decodes beside it"
+
+
+@row("purchases")
+class Purchase(Row):
+    """Orders of units; those of the look-ahead are foreseen, not recommended."""
+
+    quarter: str = col("quarter of the order", kind="quarter", key=True)
+    site: str = col("site", key=True)
+    sku: str = col("SKU", key=True)
+    count: int = col("units ordered", unit="units", word="units")
+    span: Span = col("planned or lookahead")
+    delivery_quarter: str = col("quarter in which they are delivered and work", kind="quarter")
+    unit_price_usd: float = col("price of one unit at delivery", unit="USD")
+    unit_attach_usd: float = col("what one unit drags along outside itself", unit="USD")
+    unit_install_usd: float = col("installation of one unit", unit="USD")
+    capex_usd: float = col("capital of the order: all units with attach and installation", unit="USD")
+
+
+@row("fleet")
+class Batch(Row):
+    """Units that stand, by vintage."""
+
+    quarter: str = col(_QUARTER, kind="quarter", key=True)
+    site: str = col("site", key=True)
+    sku: str = col("SKU", key=True)
+    origin: Origin = col("fleet, order or purchase", key=True)
+    vintage: str = col("quarter of delivery", kind="quarter", key=True)
+    opening: int = col("units at the start of the quarter", unit="units")
+    delivered: int = col("units that arrive", unit="units")
+    retired: int = col("units sold", unit="units")
+    closing: int = col("units that stand and work in the quarter", unit="units")
+
+
+@row("serving")
+class Serving(Row):
+    """What decodes what, by operating point."""
+
+    quarter: str = col(_QUARTER, kind="quarter", key=True)
+    site: str = col("site", key=True)
+    workload: str = col("workload")
+    bucket: str = col(_BUCKET)
+    deployment: str = col(_DEPLOYMENT)
+    sku: str = col("gpu SKU that works")
+    requests_per_s: float = col("requests at the peak", unit="requests/s", word="requests at the peak")
+    racks: float = col("busy units of the SKU", unit="racks", word="busy racks")
+    lpx_racks: float = col("busy LPX racks beside them", unit="racks", word="busy LPX racks")
+    evidence: Evidence = col("what the operating point rests on")
+    point: str = col("operating point of the instance", key=True)
+
+
+@row("prefill")
+class Prefilled(Row):
+    """What prefills what, and where the reused tokens come from."""
+
+    quarter: str = col(_QUARTER, kind="quarter", key=True)
+    site: str = col("site", key=True)
+    workload: str = col("workload", key=True)
+    bucket: str = col(_BUCKET, key=True)
+    deployment: str = col(_DEPLOYMENT)
+    sku: str = col("gpu SKU that works", key=True)
+    store: str = col("store that the reused tokens come from; recompute where nothing is reused", key=True)
+    requests_per_s: float = col("requests at the peak", unit="requests/s", word="requests at the peak")
+    racks: float = col("busy units of the SKU", unit="racks", word="busy racks")
+
+
+@row("kv_placement")
+class Placement(Row):
+    """Caches kept in a store."""
+
+    quarter: str = col(_QUARTER, kind="quarter", key=True)
+    site: str = col("site", key=True)
+    workload: str = col("workload", key=True)
+    store: str = col("store", key=True)
+    tier: Tier = col("hbm, dram, ssd or cmx")
+    parked_bytes: float = col("bytes parked at the peak", unit="B", word="parked")
+    hits_per_s: float = col("requests that find their cache", unit="requests/s", word="hits")
+    read_bytes_per_s: float = col("bytes read at the peak", unit="B/s", word="read")
+    write_bytes_per_s: float = col("bytes written at the peak", unit="B/s", word="written")
+    longest_age_s: float = col("longest age up to which caches are kept", unit="s", word="longest age")
+
+
+@row("retention")
+class Kept(Row):
+    """Requests whose cache stays through an age interval."""
+
+    quarter: str = col(_QUARTER, kind="quarter", key=True)
+    site: str = col("site", key=True)
+    workload: str = col("workload", key=True)
+    store: str = col("store", key=True)
+    interval: int = col("position of the age interval, 0 for the youngest", key=True)
+    kept_requests_per_s: float = col("requests whose cache stays through it", unit="requests/s")
+
+
+@row("lpx_copies")
+class Copies(Row):
+    """Copies of an LLM that stand on LPX racks."""
+
+    quarter: str = col(_QUARTER, kind="quarter", key=True)
+    site: str = col("site", key=True)
+    card: str = col("LLM", key=True)
+    sku: str = col("SKU of the LPX racks", key=True)
+    copies: int = col("whole copies", unit="copies")
+    racks: int = col("LPX racks that they take", unit="racks")
+
+
+@row("pods")
+class Pods(Row):
+    """Pods that are open at a site."""
+
+    quarter: str = col(_QUARTER, kind="quarter", key=True)
+    site: str = col("site", key=True)
+    pods: int = col("pods", unit="pods")
+
+
+@row("expansions")
+class ExpansionOrder(Row):
+    """Expansions of sites that are ordered."""
+
+    quarter: str = col("quarter of the order", kind="quarter", key=True)
+    site: str = col("site", key=True)
+    expansion: str = col("name", key=True)
+    count: int = col("how many", unit="steps")
+    span: Span = col("planned or lookahead")
+    capex_usd: float = col("capital of the order", unit="USD")
+
+
+@row("limits")
+class Limit(Row):
+    """Every limit that exists, whether or not it binds; used, limit and slack in the unit named."""
+
+    family: str = col("which limit", key=True)
+    quarter: str = col(_QUARTER, kind="quarter", key=True)
+    site: str = col("site; empty where it holds for all together", key=True)
+    item: str = col("SKU, store, workload or LLM that it concerns", key=True)
+    used: float = col("what is used")
+    limit: float = col("what is there", empty="no limit")
+    slack: float = col("what is left: limit less used", empty="no limit")
+    unit: str = col("unit of the three")
+    binding: bool = col("whether nothing is left of what is used")
+
+
+@row("cash")
+class Cash(Row):
+    """Every payment; receipts are negative."""
+
+    quarter: str = col("quarter, at the start of which it is paid", kind="quarter", key=True)
+    span: Span = col("planned or lookahead")
+    line: CostLine = col("what it is for", key=True)
+    site: str = col("site; empty for what belongs to none", key=True)
+    sku: str = col("SKU, expansion or workload", key=True)
+    cash_usd: float = col("paid", unit="USD")
+    discount_factor: float = col("present value of one USD of that quarter")
+    npv_usd: float = col("present value at the start of the first quarter", unit="USD", word="net present value")
+
+
+@row("costs")
+class Cost(Row):
+    """Net present cost by line; the sum is the objective."""
+
+    line: CostLine = col("what it is for", key=True)
+    span: Span = col("planned or lookahead", key=True)
+    npv_usd: float = col("present value at the start of the first quarter", unit="USD", word="net present value")
+
+
+@row("unit_costs")
+class UnitCost(Row):
+    """What a million tokens cost, those of later quarters discounted like money."""
+
+    workload: str = col("workload; empty for the whole plan", key=True)
+    tokens: str = col("cached input, computed input, output or blended", key=True)
+    million_tokens: float = col("tokens served, discounted", unit="M tokens")
+    npv_usd: float = col("their share of the cost", unit="USD", word="net present value")
+    usd_per_million_tokens: float = col("cost of a million", unit="USD/M tokens", empty="nothing served")
+    market_usd_per_million_tokens: float = col("market price of a million", unit="USD/M tokens", empty="no price")
+    cost_per_market: float = col("cost over market price", unit="ratio", empty="no price or nothing served")
+
+
+@row("sla")
+class Service(Row):
+    """What is served as promised; late and out of reach are parts of short."""
+
+    quarter: str = col(_QUARTER, kind="quarter", key=True)
+    workload: str = col("workload", key=True)
+    requests_per_s: float = col("requests at the peak", unit="requests/s", word="requests at the peak")
+    served_share: float = col("share of the requests served as promised", unit="share")
+    short_share: float = col("share not served as promised", unit="share", word="share not served as promised")
+    cause: str = col("what stands in the way", empty="nothing short")
+    ttft_target_s: float = col("time to first token asked for", unit="s", empty="no target")
+    ttft_share: float = col(
+        "share of the served requests whose first token is in time", unit="share", empty="no target"
+    )
+    tps_target: float = col("tokens/s of one user asked for", unit="tokens/s", empty="no target")
+    task_s: float = col("seconds of one task from the first request to the last token", unit="s", empty="unknown")
+    late_share: float = col("share served, but too late beyond what may be late", unit="share", empty="not stated")
+    out_of_reach_share: float = col("share that nothing serves in time", unit="share", empty="not stated")
+    ttft_share_asked: float = col(
+        "share of requests whose first token must be in time", unit="share", empty="no target"
+    )
+    ttft_reached_s: float = col("time to first token within which the share asked for is", unit="s", empty="no target")
+
+
+@row("demand")
+class Asked(Row):
+    """Requests that arrive, by length."""
+
+    quarter: str = col(_QUARTER, kind="quarter", key=True)
+    workload: str = col("workload", key=True)
+    bucket: str = col(_BUCKET, key=True)
+    requests_per_s: float = col("requests at the peak", unit="requests/s", word="requests at the peak")
+    input_tokens: float = col("mean tokens of input", unit="tokens")
+    input_upper_tokens: float = col("longest input", unit="tokens")
+    thinking_tokens: float = col("mean tokens of thinking", unit="tokens")
+    visible_tokens: float = col("mean tokens of visible output", unit="tokens")
+    kv_bytes: float = col("bytes of the parked sequence", unit="B")
+
+
+@row("premises")
+class Premise(Row):
+    """What the plan rests on and did not compute."""
+
+    name: str = col("path of the premise", key=True)
+    value: str = col("value", empty="none")
+    unit: str = col("unit", empty="none")
+    low: str = col("low end of the band", empty="no band")
+    high: str = col("high end of the band", empty="no band")
+    kind: str = col("kind of evidence", empty="none")
+    source: str = col("where it comes from", empty="none")
+    source_date: str = col("date of the source", empty="none")
+    note: str = col("anything else", empty="none")
+
+
+@row("checks")
+class Check(Row):
+    """Verification of the plan from its tables, with no word of the solver."""
+
+    check: str = col("what was checked", key=True)
+    holds: bool = col("whether it holds")
+    detail: str = col("by how much, or what does not hold", empty="nothing to say")
+
+
+ROWS: tuple[type[Row], ...] = (
+    Purchase, Batch, Serving, Prefilled, Placement, Kept, Copies, Pods, ExpansionOrder, Limit, Cash, Cost, UnitCost,
+    Service, Asked, Premise, Check,
+)  # fmt: skip
+"""Every table of a plan, in order."""
+
+TABLES: dict[str, Table] = {made.schema.name: made.schema for made in ROWS}
+"""Their descriptions by name."""

@@ -1,0 +1,23 @@
+"""How every table is described: columns with kind, unit, key and meaning; typed rows; the words that tables share."""
+
+from procure.schema.column import MOST, Column, Table
+from procure.schema.row import Row, col, row
+from procure.schema.vocabulary import RECOMPUTE, CostLine, Evidence, Origin, Resource, SkuKind, Span, Tier, Unit
+
+__all__ = [
+    "MOST",
+    "RECOMPUTE",
+    "Column",
+    "CostLine",
+    "Evidence",
+    "Origin",
+    "Resource",
+    "Row",
+    "SkuKind",
+    "Span",
+    "Table",
+    "Tier",
+    "Unit",
+    "col",
+    "row",
+]

@@ -1,0 +1,179 @@
+"""The words that tables use, each written once: members are the texts of tables, attributes what goes with them.
+
+Members are texts (:class:`~enum.StrEnum`), so that frames and CSV files hold plain words.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Self
+
+
+class _Worded(StrEnum):
+    """Texts of which each has a word for readers."""
+
+    word: str
+
+    def __new__(cls, name: str, word: str = "") -> Self:
+        """A member with its attributes; those that exist are found by their name alone."""
+        member = str.__new__(cls, name)
+        member._value_ = name
+        member.word = word
+        return member
+
+
+class Resource(StrEnum):
+    """What a site has a limit of.
+
+    ``word`` and ``unit`` are a planner's; rows of the program count in ``scale`` units, so that its coefficients
+    stay near 1: MW, hundreds of square metres, thousands of ports.
+    """
+
+    word: str
+    unit: str
+    scale: float
+
+    def __new__(cls, name: str, word: str = "", unit: str = "", scale: float = 1.0) -> Resource:
+        """A member with its attributes; those that exist are found by their name alone."""
+        member = str.__new__(cls, name)
+        member._value_ = name
+        member.word, member.unit, member.scale = word, unit, scale
+        return member
+
+    POWER = "power_kw", "power", "kW", 1e3
+    POSITIONS = "positions", "positions", "positions", 1.0
+    AREA = "area_m2", "area", "m2", 1e2
+    LIQUID = "liquid_kw", "liquid cooling", "kW", 1e3
+    PORTS = "ports", "ports", "ports", 1e3
+
+
+class Tier(StrEnum):
+    """Where a cache can be kept, the fastest first."""
+
+    HBM = "hbm"
+    DRAM = "dram"
+    SSD = "ssd"
+    CMX = "cmx"
+
+    @property
+    def word(self) -> str:
+        """As charts and sheets say it."""
+        return self.upper()
+
+
+RECOMPUTE = "recompute"
+"""Stands for a store where nothing is read back: the whole input is prefilled."""
+
+
+class Span(_Worded):
+    """Part of the horizon: ``word`` is its heading. Orders of the planned quarters are recommended, later ones not."""
+
+    PLANNED = "planned", "Planned quarters"
+    LOOKAHEAD = "lookahead", "Look-ahead quarters"
+
+    @classmethod
+    def of(cls, planned: object) -> Span:
+        """The span of a quarter by whether it is planned."""
+        return cls.PLANNED if planned else cls.LOOKAHEAD
+
+
+class Origin(StrEnum):
+    """Where units come from: ``firm`` ones stand or arrive whatever the plan decides."""
+
+    FLEET = "fleet"
+    ORDER = "order"
+    PURCHASE = "purchase"
+
+    @property
+    def firm(self) -> bool:
+        """Whether they are given, not decided."""
+        return self is not Origin.PURCHASE
+
+
+class CostLine(StrEnum):
+    """What money is paid for, in the order of reports; ``capital`` is capital spending of the plan's own orders."""
+
+    capital: bool
+
+    def __new__(cls, name: str, capital: bool = False) -> CostLine:
+        """A member with its attributes; those that exist are found by their name alone."""
+        member = str.__new__(cls, name)
+        member._value_ = name
+        member.capital = capital
+        return member
+
+    HARDWARE = "hardware", True
+    ATTACH = "attach", True
+    INSTALLATION = "installation", True
+    FIRM_ORDERS = "firm orders"
+    EXPANSIONS = "expansions", True
+    SUPPORT = "support"
+    POWER = "power"
+    SPACE = "space"
+    SALES = "sales"
+    """Received, so negative."""
+    RESIDUAL = "residual value"
+    """Received, so negative."""
+    SHORTFALL = "look-ahead shortfall"
+
+    @property
+    def order(self) -> int:
+        """Place in reports."""
+        return list(CostLine).index(self)
+
+
+class Evidence(_Worded):
+    """What a number rests on; ``word`` says it to a reader."""
+
+    MEASURED = "measured", "measured"
+    USER = "user", "given in the case"
+    PUBLISHED = "published", "published by the maker"
+    PRESS = "press", "press report"
+    ANALYST = "analyst", "an analyst's figure"
+    PHYSICS = "physics", "worked out from physics"
+    VENDOR = "vendor claim", "vendor's claim, not tested"
+    ASSUMPTION = "assumption", "assumption"
+    PROJECTION = "projection", "projected from physics to hardware that is announced for later"
+
+    @property
+    def of_premise(self) -> bool:
+        """Whether a premise can be stated as such; projections are made here, of operating points."""
+        return self is not Evidence.PROJECTION
+
+
+class SkuKind(StrEnum):
+    """What a SKU is."""
+
+    GPU = "gpu"
+    """A rack or server of GPUs."""
+    LPX = "lpx"
+    """A rack that decodes beside GPUs."""
+    CMX_RACK = "cmx_rack"
+    """A frame for enclosures."""
+    CMX_ENCLOSURE = "cmx_enclosure"
+    SSD_KIT = "ssd_kit"
+    """All drive bays of one rack or server of its host."""
+
+
+class Unit(StrEnum):
+    """Base units that readers see larger: amounts over ``scale`` are in the unit ``shown``."""
+
+    shown: str
+    scale: float
+
+    def __new__(cls, name: str, shown: str = "", scale: float = 1.0) -> Unit:
+        """A member with its attributes; those that exist are found by their name alone."""
+        member = str.__new__(cls, name)
+        member._value_ = name
+        member.shown, member.scale = shown, scale
+        return member
+
+    BYTES = "B", "TB", 1e12
+    BYTES_PER_S = "B/s", "GB/s", 1e9
+    BYTES_PER_DAY = "B/day", "TB/day", 1e12
+
+    @classmethod
+    def shown_for(cls, unit: str) -> tuple[str, float]:
+        """The unit that readers see for a base unit, and how many base units it is; itself and 1 for most."""
+        found = next((member for member in cls if member == unit), None)
+        return (unit, 1.0) if found is None else (found.shown, found.scale)
