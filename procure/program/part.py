@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
+import pandas as pd
+
+from procure.program.decided import Decided
 from procure.program.index import Index
 from procure.program.linear import Terms
 
@@ -23,9 +26,11 @@ class Part:
         cost: adds its present cost to the objective, M USD; what is no decision goes into the constant.
         lifted: coefficients that are what they are because of limits (named as causes are) that are thought away, with
             what they are without: (component, key, variable, coefficient).
+        tables: writes the tables of the plan that say what the family decides, by name.
     """
 
     rows: tuple[Add, ...] = ()
     variables: Add | None = None
     cost: Callable[[Any, Index, Terms], None] | None = None
     lifted: Callable[[Any, Index, Collection[str]], Iterable[tuple[str, Any, Any, float]]] | None = None
+    tables: Mapping[str, Callable[[Decided], pd.DataFrame]] = field(default_factory=dict)

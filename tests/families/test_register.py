@@ -13,6 +13,7 @@ from tiny_case import rich
 from procure.families import contents
 from procure.instance import build
 from procure.plan.money import LINES, Ledger
+from procure.plan.plan import TABLES
 from procure.program.index import Index
 from procure.program.program import assemble
 
@@ -83,6 +84,13 @@ def test_the_rows_of_limits_are_those_that_families_have_words_for(full):
     names = [name for words in contents.words().values() for name in words.given + words.bought]
     assert len(names) == len(set(names))
     assert set(full.plan.tables["limits"]["family"]) <= set(names)
+
+
+def test_every_table_that_follows_from_decisions_is_written_by_one_family():
+    written = [name for part in contents.programs().values() for name in part.tables]
+    recomputed = {"cash", "costs", "unit_costs", "limits", "premises", "checks"}
+    assert len(written) == len(set(written))
+    assert set(written) == set(TABLES) - recomputed
 
 
 def test_every_cost_line_is_paid_by_one_family(full):

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import pandas as pd
 import pyomo.environ as pyo
 
 from procure.families.scales import BASIS_POINTS, USD_PER_UNIT
-from procure.plan.plan import SERVED
+from procure.plan.plan import SERVED, frame
+from procure.program.decided import TINY, Decided
 from procure.program.declare import More, block_rows, first_stage, recourse
 from procure.program.index import Index, group, lookup
 from procure.program.linear import Terms
@@ -161,4 +163,34 @@ def _dearest_power(index: Index) -> dict[tuple[TimeKey, str], float]:
     return saved
 
 
-PROGRAM = Part((demand_met, short_counts_late, shortfall_of_quarter), add_variables, add_cost)
+def serving(d: Decided) -> pd.DataFrame:
+    """Operating points that are used."""
+    evidence = dict(zip(d.index.instance["serve"]["point"], d.index.instance["serve"]["evidence"], strict=True))
+    rows = []
+    for p, site in d.index.serve:
+        share = d.value(d.m.serve[p.point, site])
+        if share > TINY:
+            rate = share * p.rate
+            rows.append(
+                (d.names[p.at.t], site, p.workload, p.bucket, p.deployment, p.sku, rate, rate * p.rack_s,
+                 rate * p.lpx_rack_s, evidence[p.point], p.point)
+            )  # fmt: skip
+    return frame("serving", rows)
+
+
+def demand(d: Decided) -> pd.DataFrame:
+    """What is asked for, whether or not it is served."""
+    rows = [
+        (d.names[r.at.t], r.workload, r.bucket, d.index.rate.get((r.at, r.workload, r.bucket), 0.0), r.input_tokens,
+         r.input_upper_tokens, r.thinking_tokens, r.visible_tokens, r.kv_bytes)
+        for r in d.index.timed("lengths").itertuples()
+    ]  # fmt: skip
+    return frame("demand", rows)
+
+
+PROGRAM = Part(
+    (demand_met, short_counts_late, shortfall_of_quarter),
+    add_variables,
+    add_cost,
+    tables={"serving": serving, "demand": demand},
+)

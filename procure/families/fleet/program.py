@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
+import pandas as pd
 import pyomo.environ as pyo
 
 from procure.families.scales import USD_PER_UNIT
+from procure.plan.plan import frame
+from procure.program.decided import Decided
 from procure.program.declare import More, first_stage, first_stage_rows
 from procure.program.index import Index
 from procure.program.linear import Terms
 from procure.program.part import Part
+from procure.quarter import Quarter
 from procure.rules.worth import residual_usd, sale_usd
 
 
@@ -107,4 +111,31 @@ def add_cost(m: Any, index: Index, terms: Terms) -> None:
         terms.add(usd / USD_PER_UNIT, m.retire[name, t])
 
 
-PROGRAM = Part((fleet_balance, retire_within_group, reserved_stands), add_variables, add_cost)
+def fleet(d: Decided) -> pd.DataFrame:
+    """Units by vintage and quarter, from what exists, is on order and was bought, less what was sold."""
+    start = Quarter(d.names[0]).index
+    batches: list[tuple[str, str, str, int, int, dict[int, int]]] = []
+    for g in d.index.fixed.values():
+        sold = {
+            t: n for name, t in d.index.of(retirable) if name == g.group and (n := d.value.whole(d.m.retire[name, t]))
+        }
+        batches.append((g.site, g.sku, g.origin, int(g.vintage_t), int(g.count), sold))
+    for site, sku, t in d.index.orders:
+        count = d.value.whole(d.m.buy[site, sku, t])
+        if count:
+            batches.append((site, sku, "purchase", t + int(d.index.sku[sku].lead_quarters), count, {}))
+    rows = []
+    for site, sku, origin, vintage, count, sold in batches:
+        label = str(Quarter.from_index(start + vintage))
+        held = count if vintage < 0 else 0
+        for t in d.index.t:
+            delivered = count if vintage == t else 0
+            retired = sold.get(t, 0)
+            closing = held + delivered - retired
+            if held or delivered:
+                rows.append((d.names[t], site, sku, origin, label, held, delivered, retired, closing))
+            held = closing
+    return frame("fleet", rows)
+
+
+PROGRAM = Part((fleet_balance, retire_within_group, reserved_stands), add_variables, add_cost, tables={"fleet": fleet})

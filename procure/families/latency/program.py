@@ -4,6 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import pandas as pd
+
+from procure.demand.tasks import task_s
+from procure.plan.first_token import first_tokens
+from procure.plan.plan import frame
+from procure.program.decided import TINY, Decided
 from procure.program.declare import block_rows, recourse
 from procure.program.index import ALL, Index, Option, group
 from procure.program.linear import Terms
@@ -63,4 +69,26 @@ def late_prefill_share(m: Any, index: Index) -> None:
     m.late_prefill_share = block_rows(within_reach, rule=rule)
 
 
-PROGRAM = Part((late_prefill_share,), add_variables)
+def sla(d: Decided) -> pd.DataFrame:
+    """What each workload gets: share served, share in time to the first token, seconds of a task.
+
+    The share late beyond the promise is worked out from the prefill, so that a price of zero cannot leave it slack.
+    """
+    first = first_tokens(d.index.instance, d.table("prefill"))
+    rows = []
+    for at, w in d.index.loads:
+        given, target, task = first[d.names[at.t], w], d.index.workload[w], d.index.task[at, w]
+        late = given.late_share
+        short = d.value(d.m.short[at, w]) + (d.value(d.m.tolerated[at, w]) if (at, w) in d.m.tolerated else 0.0)
+        short += late - (d.value(d.m.late[at, w]) if (at, w) in d.m.late else 0.0)
+        short = min(short, 1.0) if short > TINY else 0.0
+        seconds = float(task_s(task.calls, given.mean_s, task.output_s, task.tool_s))
+        rows.append(
+            (d.names[at.t], w, d.index.load_rate[at, w], 1.0 - short, short, "", target.ttft_target_s,
+             given.in_time_share, target.tps_target, seconds, late, given.out_of_reach_share, target.ttft_share,
+             given.reached_s)
+        )  # fmt: skip
+    return frame("sla", rows)
+
+
+PROGRAM = Part((late_prefill_share,), add_variables, tables={"sla": sla})

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import pandas as pd
 import pyomo.environ as pyo
 
+from procure.plan.plan import frame
+from procure.program.decided import Decided
 from procure.program.declare import More, block_rows, first_stage, first_stage_rows
 from procure.program.index import Index, group
 from procure.program.linear import Terms
@@ -99,4 +102,18 @@ def lpx_copies_within_pods(m: Any, index: Index) -> None:
     m.lpx_copies_within_pods = first_stage_rows(index.of(sets_of_copies), rule=rule)
 
 
-PROGRAM = Part((lpx_time_within_copies, lpx_linking, lpx_copies_within_racks, lpx_copies_within_pods), add_variables)
+def copies(d: Decided) -> pd.DataFrame:
+    """Copies that are set up, and the racks that they take."""
+    rows = [
+        (d.names[t], site, card, lpx, count, count * int(d.index.copies[card, lpx].racks_per_copy))
+        for site, card, lpx, t in d.index.of(sets_of_copies)
+        if (count := d.value.whole(d.m.copies[site, card, lpx, t]))
+    ]
+    return frame("lpx_copies", rows)
+
+
+PROGRAM = Part(
+    (lpx_time_within_copies, lpx_linking, lpx_copies_within_racks, lpx_copies_within_pods),
+    add_variables,
+    tables={"lpx_copies": copies},
+)

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from typing import Any
 
+import pandas as pd
 import pyomo.environ as pyo
 
 from procure.errors import Fault, InputError
 from procure.families.scales import USD_PER_UNIT
+from procure.plan.plan import frame
+from procure.program.decided import Decided
 from procure.program.declare import first_stage, first_stage_rows
 from procure.program.index import Index, group
 from procure.program.linear import Terms
@@ -122,4 +125,21 @@ def lifted(m: Any, index: Index, without: Collection[str]) -> Iterator[tuple[str
         yield "order_placed", key, m.ordered[key], -most
 
 
-PROGRAM = Part((supply_cap, minimum_order), add_variables, add_cost, lifted)
+def purchases(d: Decided) -> pd.DataFrame:
+    """Orders with their delivery and what is paid for them."""
+    rows = []
+    for site, sku, t in d.index.orders:
+        count = d.value.whole(d.m.buy[site, sku, t])
+        if count:
+            row = d.index.sku[sku]
+            delivery = t + int(row.lead_quarters)
+            price = d.index.price[sku, delivery]
+            unit = price + row.attach_usd + row.install_usd
+            rows.append(
+                (d.names[t], site, sku, count, d.index.instance.span[d.names[t]], d.names[delivery], price,
+                 row.attach_usd, row.install_usd, count * unit)
+            )  # fmt: skip
+    return frame("purchases", rows)
+
+
+PROGRAM = Part((supply_cap, minimum_order), add_variables, add_cost, lifted, tables={"purchases": purchases})

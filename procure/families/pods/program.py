@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
+import pandas as pd
 import pyomo.environ as pyo
 
+from procure.plan.plan import frame
+from procure.program.decided import Decided
 from procure.program.declare import first_stage, first_stage_rows
 from procure.program.index import Index
 from procure.program.linear import Terms
@@ -52,4 +56,25 @@ def pods_stay(m: Any, index: Index) -> None:
     m.pods_stay = first_stage_rows(keys, rule=rule)
 
 
-PROGRAM = Part((places_in_pods, pods_stay), add_variables)
+def pods(d: Decided) -> pd.DataFrame:
+    """Pods that the racks need: opening one costs nothing by itself, so the solver may open more than that."""
+    fleet, copies = d.table("fleet"), d.table("lpx_copies")
+    rows = []
+    for site in d.index.sites:
+        opened = 0
+        for t in d.index.t:
+            taken = dict.fromkeys(POD_PLACES, 0.0)
+            here = fleet[(fleet["quarter"] == d.names[t]) & (fleet["site"] == site)]
+            for name, units in here.groupby("sku")["closing"].sum().items():
+                for place, count in pod_places(d.index.sku[str(name)]).items():
+                    taken[place] += units * count
+            per_pod = d.index.pods_at[site]
+            needed = [math.ceil(count / getattr(per_pod, kind)) for kind, count in taken.items() if count]
+            set_up = copies[(copies["quarter"] == d.names[t]) & (copies["site"] == site)]
+            needed += [math.ceil(r.copies / d.index.copies[r.card, r.sku].copies_per_pod) for r in set_up.itertuples()]
+            opened = max([opened, *needed])
+            rows.append((d.names[t], site, opened))
+    return frame("pods", rows)
+
+
+PROGRAM = Part((places_in_pods, pods_stay), add_variables, tables={"pods": pods})

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import pandas as pd
+
+from procure.plan.plan import frame
+from procure.program.decided import TINY, Decided
 from procure.program.declare import block_rows, recourse
 from procure.program.index import Index, group
 from procure.program.linear import Terms
@@ -37,4 +41,15 @@ def prefill_where_decoded(m: Any, index: Index) -> None:
     m.prefill_where_decoded = block_rows(sorted(points), rule=rule)
 
 
-PROGRAM = Part((prefill_where_decoded,), add_variables)
+def prefill(d: Decided) -> pd.DataFrame:
+    """Ways to prefill that are used."""
+    rows = []
+    for o, site in d.index.prefill:
+        share = d.value(d.m.prefill[o.option, site])
+        if share > TINY:
+            rate = share * o.rate
+            rows.append((d.names[o.at.t], site, o.workload, o.bucket, o.sku, o.sku, o.store, rate, rate * o.rack_s))
+    return frame("prefill", rows)
+
+
+PROGRAM = Part((prefill_where_decoded,), add_variables, tables={"prefill": prefill})

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from typing import Any
 
+import pandas as pd
+
 from procure.families.scales import BYTES_PER_UNIT
+from procure.plan.plan import frame
+from procure.program.decided import TINY, Decided
 from procure.program.declare import block_rows, recourse
 from procure.program.index import Index, group, lookup
 from procure.program.linear import Terms
@@ -114,4 +119,43 @@ def parked_within_store(m: Any, index: Index) -> None:
     m.parked_within_store = block_rows(sorted(index.kept_by_store), rule=rule)
 
 
-PROGRAM = Part((kept_at_most_served, kept_only_falls, hits_from_kept, parked_within_store), add_variables)
+def retention(d: Decided) -> pd.DataFrame:
+    """Cohorts of caches that are kept, by age."""
+    rows = []
+    for at, site, w, interval, store in d.index.kept:
+        share = d.value(d.m.kept[at, site, w, interval, store])
+        if share > TINY:
+            rows.append((d.names[at.t], site, w, store, interval, share * d.index.load_rate[at, w]))
+    return frame("retention", rows)
+
+
+def placement(d: Decided) -> pd.DataFrame:
+    """What caches kept in a store hold, read and write there."""
+    parked: dict[tuple[TimeKey, str, str, str], list[float]] = defaultdict(lambda: [0.0, 0.0, 0.0, 0.0, 0.0])
+    for at, site, w, interval, store in d.index.kept:
+        share = d.value(d.m.kept[at, site, w, interval, store])
+        if share > TINY:
+            entry = parked[at, site, w, store]
+            rate = share * d.index.load_rate[at, w]
+            entry[0] += d.index.kv_bytes[at, w] * parked_seconds(d.index, at, w, interval, store) * rate
+            entry[3] += d.index.kv_bytes[at, w] * rate if interval == 0 else 0.0
+            entry[4] = max(entry[4], d.index.ages[at, w][interval].age_to_s)
+    for o, site in d.index.prefill:
+        share = d.value(d.m.prefill[o.option, site])
+        if o.store != "recompute" and share > TINY:
+            entry = parked[o.at, site, o.workload, o.store]
+            entry[1] += share * o.rate
+            entry[2] += share * o.rate * o.read_bytes
+            entry[3] -= share * o.rate * o.valid_bytes
+    rows = [
+        (d.names[at.t], site, w, store, d.index.tier[store], size, hits, read, max(write, 0.0), age)
+        for (at, site, w, store), (size, hits, read, write, age) in parked.items()
+    ]
+    return frame("kv_placement", rows)
+
+
+PROGRAM = Part(
+    (kept_at_most_served, kept_only_falls, hits_from_kept, parked_within_store),
+    add_variables,
+    tables={"retention": retention, "kv_placement": placement},
+)

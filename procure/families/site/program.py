@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import pandas as pd
 import pyomo.environ as pyo
 
 from procure.families.scales import USD_PER_UNIT
+from procure.plan.plan import frame
+from procure.program.decided import Decided
 from procure.program.declare import first_stage, first_stage_rows
 from procure.program.index import Index, group, lookup
 from procure.program.linear import Terms
@@ -69,4 +72,14 @@ def add_cost(m: Any, index: Index, terms: Terms) -> None:
         terms.add(index.expansion[site, name].capex_usd * index.discount[t] / USD_PER_UNIT, m.expand[site, name, t])
 
 
-PROGRAM = Part((site_limit, expansions_at_most), add_variables, add_cost)
+def expansions(d: Decided) -> pd.DataFrame:
+    """Expansions that are ordered."""
+    rows = [
+        (d.names[t], site, e, n, d.index.instance.span[d.names[t]], n * d.index.expansion[site, e].capex_usd)
+        for site, e, t in d.index.expansion_orders
+        if (n := d.value.whole(d.m.expand[site, e, t]))
+    ]
+    return frame("expansions", rows)
+
+
+PROGRAM = Part((site_limit, expansions_at_most), add_variables, add_cost, tables={"expansions": expansions})
