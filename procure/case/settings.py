@@ -26,6 +26,10 @@ REPLACED = {"lookahead_short_usd_per_million_tokens": TOKEN_WORTHS}
 """Settings of earlier versions, and what is stated in their place."""
 
 
+COMPUTED = "computed"
+"""A share of returns that follows from routing, homes and the requests in flight."""
+
+
 class Settings(BaseModel):
     """Settings of one case; units are in the names, shares are fractions."""
 
@@ -65,10 +69,35 @@ class Settings(BaseModel):
     ttft_share: float = Field(gt=0, le=1, description="Share of requests that must meet their TTFT.")
     tps_percentile: float = Field(gt=0, lt=100, description="Percentile of users whose speed is promised.")
     vintage: Literal["none", "base", "fast"] = Field(description="How fast software gets better.")
-    rack_local_return_share: float = Field(
-        ge=0, le=1, description="Share of returns that reach the rack which holds their cache."
+    routing: Literal["affinity", "plain"] = Field(
+        description="Whether routers follow sessions or caches (affinity), or heed load alone (plain)."
     )
-    pod_return_share: float = Field(ge=0, le=1, description="Share of returns that reach their pod's store.")
+    router_release_load: float = Field(
+        gt=0, le=5, description="Busy share of a home at which the router sends a return elsewhere."
+    )
+    router_fidelity: float = Field(
+        ge=0, le=1, description="Share of the returns meant for their home that get there and find their copy."
+    )
+    shared_store_fidelity: float = Field(
+        ge=0, le=1, description="The same of a store that the racks of a pod or site share."
+    )
+    hbm_home: Literal["tray", "rack"] = Field(description="The unit whose HBM a request can read.")
+    dram_home: Literal["tray", "rack", "pod", "site"] = Field(
+        description="The unit whose DRAM a request can read; racks of a pod or site read their peers'."
+    )
+    ssd_home: Literal["tray", "rack", "pod", "site"] = Field(
+        description="The unit whose drives a request can read; racks of a pod or site read their peers'."
+    )
+    peer_dram_bytes_per_s_per_gpu: float = Field(gt=0, description="How fast one GPU reads the DRAM of another rack.")
+    peer_ssd_bytes_per_s_per_gpu: float = Field(gt=0, description="How fast one GPU reads the drives of another rack.")
+    gpus_per_tray: int = Field(ge=1, description="GPUs of a tray of a rack; a server of 8 GPUs or less is one tray.")
+    llms_per_home: int = Field(ge=1, description="LLMs that share a home, each with its part of the requests.")
+    rack_local_return_share: float | str = Field(
+        description="Share of returns that reach a copy in HBM, DRAM or drives: computed, or a share stated."
+    )
+    pod_return_share: float | str = Field(
+        description="Share of returns that reach a copy in CMX: computed, or a share stated."
+    )
     nvl72_per_pod: int = Field(ge=1, description="NVL72 racks of a pod.")
     lpx_per_pod: int = Field(ge=0, description="LPX racks that fit into a pod.")
     cmx_racks_per_pod: int = Field(ge=0, description="CMX racks that fit into a pod.")
@@ -96,6 +125,14 @@ class Settings(BaseModel):
         if text.strip(" .") == "" or not text.isprintable() or any(mark in text for mark in '/\\:*?"<>|'):
             raise ValueError(r'a name that a folder can have, without / \ : * ? " < > |')
         return text
+
+    @field_validator("rack_local_return_share", "pod_return_share", mode="before")
+    @classmethod
+    def _share_or_computed(cls, value: object) -> object:
+        number = isinstance(value, int | float) and not isinstance(value, bool)
+        if value != COMPUTED and not (number and 0 <= float(str(value)) <= 1):
+            raise ValueError(f"a share from 0 to 1, or {COMPUTED}")
+        return value
 
     @field_validator("may_buy")
     @classmethod

@@ -328,7 +328,7 @@ def _small_pools(supply: Supply) -> list[tuple[object, ...]]:
     """Units that see so little of a workload that caches of their own hit less: for information, all hold.
 
     A unit wholly busy with one workload sees usable share / unit-seconds per request of it. Instances leave the loss
-    out: ``rack_local_return_share`` is the premise to lower.
+    out: a stated ``rack_local_return_share`` can take it off.
     """
     from procure.demand.pool import pool_factor
 
@@ -347,6 +347,6 @@ def _small_pools(supply: Supply) -> list[tuple[object, ...]]:
         loss = 1.0 - float(np.ravel(pool_factor(rate, KEPT_S))[0])
         if loss > LOSS:
             text = f"{workload} on {sku}: a busy unit sees {rate:.2g} requests/s; caches that it keeps to itself hit "
-            text += f"{loss:.0%} less than the curve. Plans leave that out; rack_local_return_share may be lowered."
+            text += f"{loss:.0%} less than the curve. Plans leave that out; state rack_local_return_share to lower it."
             rows.append(("Small pools", "", f"{workload} {sku}", rate, np.nan, "requests/s per unit", True, text))
     return rows

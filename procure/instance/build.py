@@ -11,7 +11,7 @@ import pandas as pd
 
 from procure import demand as demand_of
 from procure.case.frames import in_order
-from procure.instance import demand_tables, first_token, prefill, retention, service, supply, worth
+from procure.instance import demand_tables, first_token, prefill, retention, return_shares, service, supply, worth
 from procure.instance.instance import Instance, table
 from procure.instance.stages import Build, Cache, Key
 
@@ -55,7 +55,10 @@ def build(case: Case, cache: Cache | None = None) -> Instance:
     tables |= run.stage("stores", retention.store_tables, "case")
     tables |= _work_tables(run, list(loads))
     run.made |= tables
-    tables["out_of_reach"] = run.stage("out_of_reach", partial(_of, first_token.out_of_reach), *first_token.READ)
+    shares = partial(_of, return_shares.return_shares_table, return_shares.READ)
+    tables["return_shares"] = run.stage("return_shares", shares, *return_shares.READ, "case")
+    away = partial(_of, first_token.out_of_reach, first_token.READ)
+    tables["out_of_reach"] = run.stage("out_of_reach", away, *first_token.READ)
     settings = {
         "budget_basis": case.settings.budget_basis,
         "budget_carry": case.settings.budget_carry,
@@ -76,6 +79,6 @@ def _work_tables(run: Build, loads: list[str]) -> dict[str, pd.DataFrame]:
     return {name: table(name, [row for part in parts for row in part]) for name, parts in rows.items()}
 
 
-def _of(make: Callable[..., pd.DataFrame], *read: pd.DataFrame) -> pd.DataFrame:
-    """What is made of tables by their names."""
-    return make(dict(zip(first_token.READ, read, strict=True)))
+def _of(make: Callable[..., pd.DataFrame], names: tuple[str, ...], *read: Any) -> pd.DataFrame:
+    """What is made of tables by their names, and of what is given beside them."""
+    return make(dict(zip(names, read, strict=False)), *read[len(names) :])

@@ -166,7 +166,7 @@ def at_best(tables: Mapping[str, pd.DataFrame]) -> dict[tuple[int, str], Best]:
     hits: dict[tuple[int, str, str], list[Any]] = {}
     for way in ways[reused].itertuples():
         hits.setdefault((way.t, way.workload, way.bucket), []).append(way)
-    reach = dict(zip(tables["stores"]["store"], tables["stores"]["return_share"], strict=True))
+    reach = {(r.t, r.workload, r.store): r.return_share for r in tables["return_shares"].itertuples()}
     returns = tables["ages"].groupby(["t", "workload"])["return_share"].sum().clip(upper=1.0).to_dict()
     curves = curves_of(tables["first_token"])
     target = {r.workload: r for r in tables["workloads"].itertuples()}
@@ -177,7 +177,8 @@ def at_best(tables: Mapping[str, pd.DataFrame]) -> dict[tuple[int, str], Best]:
         parts, in_time, pools = [], 0.0, []
         for bucket, (begin, end) in reversed(ends.items()):
             miss = least[t, w, bucket]
-            returning = [(returns.get((t, w), 0.0) * reach[way.store], way) for way in hits.get((t, w, bucket), [])]
+            back = returns.get((t, w), 0.0)
+            returning = [(back * reach[t, w, way.store], way) for way in hits.get((t, w, bucket), [])]
             share, hit = _most_helpful(miss, returning)
             for weight, way in ((1.0 - share, miss), (share, hit)):
                 if weight > 0:

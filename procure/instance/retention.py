@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from procure.instance.instance import table
+from procure.instance.return_shares import SHARED_HOMES
 from procure.instance.supply import skus_in_play
 
 if TYPE_CHECKING:
@@ -42,51 +43,62 @@ def _stores(case: Case) -> tuple[list[tuple[Any, ...]], list[tuple[Any, ...]], S
     """Rows of ``stores`` and of ``store_units``, and who reads what how fast.
 
     A store is what the units of one SKU bring. HBM, DRAM and included drives come with GPU racks, other drives as kits;
-    their copies are reached by returns that the router sends to the same rack. CMX is read by every rack of the pod
-    that supports it.
+    each rack reads its own, or at the speed of the network its peers' too where the case says so. CMX is read by every
+    rack of the pod that supports it.
     """
-    cap = case.settings.store_utilisation_cap
-    local, pod = case.settings.rack_local_return_share, case.settings.pod_return_share
+    settings = case.settings
+    cap = settings.store_utilisation_cap
     inf = float("inf")
     stores: list[tuple[Any, ...]] = []
     units: list[tuple[Any, ...]] = []
     reads: Stores = {}
 
-    def bring(tier: str, sku: Sku, reach: float, brings: tuple[float, ...], owner: str, speed: Any) -> None:
-        stores.append((f"{tier}:{sku.name}", tier, reach))
+    def bring(tier: str, sku: Sku, brings: tuple[float, ...], owner: str, speed: Any) -> None:
+        stores.append((f"{tier}:{sku.name}", tier))
         units.append((f"{tier}:{sku.name}", sku.name, *brings))
         reads[f"{tier}:{sku.name}"] = (owner, speed)
 
     skus = skus_in_play(case)
     gpus = {sku.name: sku for sku in skus if sku.kind == "gpu"}
+    peers_dram = _peers(settings.dram_home, settings.peer_dram_bytes_per_s_per_gpu)
+    peers_ssd = _peers(settings.ssd_home, settings.peer_ssd_bytes_per_s_per_gpu)
     for sku in gpus.values():
-        bring("hbm", sku, local, (0.0, inf, inf, inf), sku.name, lambda pool: pool.hbm_bytes_per_s_per_gpu)
+        bring("hbm", sku, (0.0, inf, inf, inf), sku.name, lambda pool: pool.hbm_bytes_per_s_per_gpu)
         if sku.dram_kv_bytes > 0:
             speed = sku.dram_bytes_per_s * cap
-            brings = (sku.dram_kv_bytes * cap, speed, speed, inf)
-            bring("dram", sku, local, brings, sku.name, lambda pool: pool.dram_bytes_per_s * cap / pool.gpus)
+            brings = (sku.dram_kv_bytes * cap, min(speed, peers_dram * sku.gpus), speed, inf)
+            bring("dram", sku, brings, sku.name, lambda pool: min(pool.dram_bytes_per_s * cap / pool.gpus, peers_dram))
         like = case.catalogue.included_drives(sku)
         if like is not None:
-            brings = _flash(like, cap, sku.ssd_included_bytes / like.store_bytes)
-            bring("ssd", sku, local, brings, sku.name, _from_drives(like, cap))
+            brings = _flash(like, cap, sku.ssd_included_bytes / like.store_bytes, peers_ssd * sku.gpus)
+            bring("ssd", sku, brings, sku.name, _from_drives(like, cap, peers_ssd))
     for sku in skus:
         if sku.kind == "ssd_kit" and sku.host in gpus:
-            bring("ssd", sku, local, _flash(sku, cap), sku.host, _from_drives(sku, cap))
+            brings = _flash(sku, cap, peers=peers_ssd * gpus[sku.host].gpus)
+            bring("ssd", sku, brings, sku.host, _from_drives(sku, cap, peers_ssd))
         elif sku.kind == "cmx_enclosure":
-            bring("cmx", sku, pod, _flash(sku, cap), "", lambda pool: pool.cmx_read_bytes_per_s * cap / pool.gpus)
+            bring("cmx", sku, _flash(sku, cap), "", lambda pool: pool.cmx_read_bytes_per_s * cap / pool.gpus)
     return stores, units, reads
 
 
-def _from_drives(kit: Sku, cap: float) -> Callable[[Any], float]:
-    """Bytes/s at which one GPU of a pool reads the drives of its unit."""
-    return lambda pool: kit.store_read_bytes_per_s * cap / pool.gpus
+def _peers(home: str, bytes_per_s_per_gpu: float) -> float:
+    """Bytes/s of one GPU at which copies are read where racks read each other's: all at the speed of a peer's."""
+    return bytes_per_s_per_gpu if home in SHARED_HOMES else float("inf")
 
 
-def _flash(sku: Sku, cap: float, share: float = 1.0) -> tuple[float, float, float, float]:
-    """Usable bytes, read and write bytes/s, and bytes that may be written per day, of a share of a flash unit."""
+def _from_drives(kit: Sku, cap: float, peers: float) -> Callable[[Any], float]:
+    """Bytes/s at which one GPU of a pool reads the drives of its unit, or of its peers."""
+    return lambda pool: min(kit.store_read_bytes_per_s * cap / pool.gpus, peers)
+
+
+def _flash(sku: Sku, cap: float, share: float = 1.0, peers: float = float("inf")) -> tuple[float, float, float, float]:
+    """Usable bytes, read and write bytes/s, and bytes that may be written per day, of a share of a flash unit.
+
+    ``peers``: bytes/s at which the host reads drives of its peers, where it does.
+    """
     return (
         share * sku.store_bytes * cap,
-        share * sku.store_read_bytes_per_s * cap,
+        min(share * sku.store_read_bytes_per_s * cap, peers),
         share * sku.store_write_bytes_per_s * cap,
         share * sku.endurance_dwpd * sku.store_bytes,
     )

@@ -326,6 +326,17 @@ class Store(Row):
 
     store: str = col("name", key=True)
     tier: Tier = col("hbm, dram, ssd or cmx")
+
+
+@row("return_shares")
+class ReturnShare(Row):
+    """How returns find their copies."""
+
+    t: int = col(_T, key=True, reference="quarters.t")
+    workload: str = col("workload", key=True, reference="workloads.workload")
+    store: str = col("store", key=True, reference="stores.store")
+    homes: int = col("units, each with a store of its own, that the workload is spread over", unit="homes")
+    in_flight_per_home: float = col("requests in flight in each at the peak", unit="requests")
     return_share: float = col("chance that a return reaches its copy", unit="share")
 
 
@@ -422,7 +433,7 @@ class LpxCopy(Row):
 ROWS: tuple[type[Row], ...] = (
     QuarterRow, SkuRow, Price, Fixed, Reserved, ResourceUse, SiteLimit, PodPlaces, Expansion, ExpansionAdd, Budget,
     Upkeep, Workload, ShortPrice, TokenPrice, Task, Rate, Length, Serve, Prefill, FirstToken, CachedTokens, OutOfReach,
-    Store, StoreUnit, StoreReader, IdleHbm, Parked, Age, Daypart, DaypartRate, Note, LpxCopy,
+    Store, ReturnShare, StoreUnit, StoreReader, IdleHbm, Parked, Age, Daypart, DaypartRate, Note, LpxCopy,
 )  # fmt: skip
 """Every table of an instance, in order."""
 

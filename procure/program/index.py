@@ -191,7 +191,7 @@ class Index:
     def _caches(self) -> None:
         instance = self.instance
         self.tier = lookup(instance["stores"], ["store"], "tier")
-        self.return_share = lookup(instance["stores"], ["store"], "return_share")
+        self.return_share = lookup(self.timed("return_shares"), ["at", "workload", "store"], "return_share")
         self.reader_bytes_per_s = lookup(instance["store_readers"], ["sku"], "read_bytes_per_s")
         self.ages = group(self.timed("ages").itertuples(), lambda row: (row.at, row.workload))
         self.kept = [

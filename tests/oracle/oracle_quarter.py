@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from oracle_reach import reach
 from oracle_rows import Rows
 from oracle_service import Fill, Service, Way
 
@@ -150,7 +151,7 @@ class Fleet:
         size = service.parked_bytes(t, w)
         parked: Row = dict.fromkeys(here, -1.0)
         for store in sorted(stores):
-            reach = service.s.pod_return_share if store.startswith("cmx:") else service.s.rack_local_return_share
+            found = reach(service, t, w, store) if ages else 0.0
             back: Row = {}
             for number, age in enumerate(ages):
                 x = (t, "kept", site, w, store, number)
@@ -160,9 +161,9 @@ class Fleet:
                     parked[x] = 1.0
                     self.writes[site, store][x] += size
                     self.wears[site, store][x] += size * max(service.mean(w, b) for b in asked.buckets.values())
-                gone = reach * age.mean_return_before * at.return_scale * at.release_share
+                gone = found * age.mean_return_before * at.return_scale * at.release_share
                 self.held[site, store][x] = size * (age.age_to_s - age.age_from_s) * (1 - gone)
-                back[x] = reach * age.return_share * at.return_scale
+                back[x] = found * age.return_share * at.return_scale
             for bucket, b in asked.buckets.items():
                 if hits[bucket, store]:
                     part = service.rate(w, b) / asked.total

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import wraps
 from typing import Any
 
@@ -31,6 +31,7 @@ class Way:
     lpx: str
     lpx_s: float
     free_bytes: float
+    output_s: float
 
 
 @dataclass(frozen=True)
@@ -44,6 +45,8 @@ class Fill:
     late: float
     read_bytes: float
     valid_bytes: float
+    walls: Any = field(compare=False)
+    """Seconds to the first token by lengths."""
 
 
 def once(method: Callable[..., Any]) -> Callable[..., Any]:
@@ -160,9 +163,10 @@ class Service:
                     ]
                     free = [p.free_hbm_bytes_per_gpu * hardware.gpus for p in chosen]
                     lpx = sum(n * p.lpx_rack_s_per_token for n, p in zip(lengths, chosen, strict=True))
+                    output_s = output / min(p.tps_user for p in chosen)
                     made.append(
                         Way(b.bucket, pool, rank, sum(seconds), partner.name if partner else "", lpx,
-                            float(np.average(free, weights=seconds)))
+                            float(np.average(free, weights=seconds)), output_s)
                     )  # fmt: skip
         return made
 
@@ -171,16 +175,23 @@ class Service:
         hardware, cap = self.sku[pool], self.s.store_utilisation_cap
         found = {f"hbm:{pool}": hardware.hbm_bytes_per_s_per_gpu}
         if hardware.dram_kv_bytes > 0:
-            found[f"dram:{pool}"] = hardware.dram_bytes_per_s * cap / hardware.gpus
+            found[f"dram:{pool}"] = min(hardware.dram_bytes_per_s * cap / hardware.gpus, self.from_peers("dram"))
         if hardware.ssd_included_bytes > 0:
-            found[f"ssd:{pool}"] = self.inside(pool).store_read_bytes_per_s * cap / hardware.gpus
+            drives = self.inside(pool).store_read_bytes_per_s * cap / hardware.gpus
+            found[f"ssd:{pool}"] = min(drives, self.from_peers("ssd"))
         for kit in self.kits[pool]:
             if kit.name in self.sku:
-                found[f"ssd:{kit.name}"] = kit.store_read_bytes_per_s * cap / hardware.gpus
+                drives = kit.store_read_bytes_per_s * cap / hardware.gpus
+                found[f"ssd:{kit.name}"] = min(drives, self.from_peers("ssd"))
         for name in self.owned:
             if self.sku[name].kind == "cmx_enclosure" and hardware.cmx_read_bytes_per_s > 0:
                 found[f"cmx:{name}"] = hardware.cmx_read_bytes_per_s * cap / hardware.gpus
         return found
+
+    def from_peers(self, tier: str) -> float:
+        """Bytes/s of one GPU where racks read each other's caches; no limit where they do not."""
+        near = getattr(self.s, f"{tier}_home") in ("tray", "rack")
+        return float("inf") if near else getattr(self.s, f"peer_{tier}_bytes_per_s_per_gpu")
 
     def inside(self, pool: str) -> Any:
         """The kit that drives inside a rack's price are like."""
@@ -231,11 +242,18 @@ class Service:
                     shared = min(b.shared_prefix_tokens, length)
                     return max(p * length, shared) if reuse else shared
 
-                def wall(length: float, reuse: bool = reuse, held: Any = held, rate: float = bytes_per_s) -> float:
-                    given = {"new_tokens": [length - held(length)], "prefix_tokens": [held(length)]}
-                    seconds = performance.prefill_latency_s(hardware, card, **given, **kinds, queue=queue)[0]
-                    seconds += moved(length) / (links * self.s.store_utilisation_cap)
-                    return seconds + (moved(held(length)) / (rate * gpus) if reuse else 0.0)
+                def walls(lengths: Any, reuse: bool = reuse, held: Any = held, rate: float = bytes_per_s) -> Any:
+                    lengths = np.asarray(lengths, dtype=float)
+                    prefix = np.array([held(length) for length in lengths])
+                    given = {"new_tokens": lengths - prefix, "prefix_tokens": prefix}
+                    seconds = performance.prefill_latency_s(hardware, card, **given, **kinds, queue=queue)
+                    links_at = links * self.s.store_utilisation_cap
+                    seconds = seconds + card.transferred_bytes(lengths, row.kv_format) / links_at
+                    read = card.transferred_bytes(prefix, row.kv_format) / (rate * gpus)
+                    return seconds + (read if reuse else 0.0)
+
+                def wall(length: float, walls: Any = walls) -> float:
+                    return float(walls([length])[0])
 
                 late = self.share_longer(t, w, b, wall)
                 busy = self.mean_of(t, w, b, lambda n, held=held: work(n, held(n)))
@@ -245,7 +263,7 @@ class Service:
                     if reuse
                     else 0.0
                 )
-                made.append(Fill(b.bucket, pool, store, busy, late, read, valid))
+                made.append(Fill(b.bucket, pool, store, busy, late, read, valid, walls))
         return made
 
     def share_longer(self, t: int, w: str, b: Any, wall: Any) -> float:
@@ -327,12 +345,16 @@ class Service:
         unit, part = self.sku[name], 1.0
         if tier == "dram":
             speed = unit.dram_bytes_per_s * cap
-            return name, unit.dram_kv_bytes * cap, speed, speed, inf
+            return name, unit.dram_kv_bytes * cap, min(speed, self.from_peers("dram") * unit.gpus), speed, inf
+        peers = inf
         if unit.kind == "gpu":
+            peers = self.from_peers("ssd") * unit.gpus
             included, unit = unit.ssd_included_bytes, self.inside(name)
             part = included / unit.store_bytes
+        elif unit.kind == "ssd_kit":
+            peers = self.from_peers("ssd") * self.sku[unit.host].gpus
         return (
-            name, part * unit.store_bytes * cap, part * unit.store_read_bytes_per_s * cap,
+            name, part * unit.store_bytes * cap, min(part * unit.store_read_bytes_per_s * cap, peers),
             part * unit.store_write_bytes_per_s * cap, part * unit.store_bytes * unit.endurance_dwpd
         )  # fmt: skip
 

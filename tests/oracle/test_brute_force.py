@@ -100,7 +100,7 @@ def a_second_kit() -> Any:
     figures = {("kit-b", "price_usd"): 20_000, ("kit-b", "store_bytes"): 2e14, (VR, "dram_usable_share_kv"): 0.01}
     tables = {"fleet": fleet(("a", VR, 2, "2026Q4", 7e6), ("a", KIT, 1, "2026Q4", 5e5))}
     case = tiny(skus=("kit-b",), peaks={"agent": [60, 55, 50]}, workloads=AGENT, sites=places(3.6), figures=figures,
-                tables=tables, alike={"kit-b": KIT})  # fmt: skip
+                tables=tables, alike={"kit-b": KIT}, settings={"rack_local_return_share": 0.7})  # fmt: skip
     return case, {"kit-b": 2}
 
 

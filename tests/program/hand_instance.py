@@ -125,7 +125,8 @@ def store(tables: dict[str, pd.DataFrame], tier: str, **limits: float) -> str:
     unit = {"ssd": "k", "cmx": "e"}.get(tier, "g")
     reader = limits.pop("reader_bytes_per_s", 1e13)
     ample = {"bytes": 1e15, "read_bytes_per_s": 1e13, "write_bytes_per_s": 1e13, "write_bytes_per_day": INF, **limits}
-    rows(tables, "stores", (name, tier, 1.0 if tier == "cmx" else 0.5))
+    rows(tables, "stores", (name, tier))
+    rows(tables, "return_shares", (1, W, name, 2, 40.0, 1.0 if tier == "cmx" else 0.5))
     rows(tables, "store_units", (name, unit, *ample.values()))
     if tier == "cmx":
         rows(tables, "store_readers", ("g", reader))

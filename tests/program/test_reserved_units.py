@@ -29,7 +29,7 @@ def served(tier: str, fleet: dict[str, int], held: dict[str, int], **limits: flo
         rows(tables, "reserved", (1, SITE, sku, count))
     tables["prefill"] = tables["prefill"].iloc[:0]
     store(tables, tier, **limits)
-    edit(tables, "stores", {}, return_share=1.0)
+    edit(tables, "return_shares", {}, return_share=1.0)
     tables["ages"] = tables["ages"].iloc[:1]
     edit(tables, "ages", {}, return_share=1.0, mean_released=0.0)
     program = build(instance(tables))

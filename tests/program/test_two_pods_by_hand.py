@@ -27,7 +27,7 @@ def served(cmx_racks: int, *, crosses: int = 0, reader_bytes_per_s: float = 1e13
     if reserved:
         rows(tables, "reserved", (1, SITE, "r", reserved))
     store(tables, "cmx", reader_bytes_per_s=reader_bytes_per_s)
-    edit(tables, "stores", {}, return_share=1.0)
+    edit(tables, "return_shares", {}, return_share=1.0)
     tables["ages"] = tables["ages"].iloc[:1]
     edit(tables, "ages", {}, return_share=1.0, mean_released=0.0)
     edit(tables, "short_prices", {}, usd_per_request=1e3)

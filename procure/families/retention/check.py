@@ -42,7 +42,7 @@ def reuse(plan: Plan, instance: Instance) -> Iterable[str]:
     """Hits against kept cohorts, cohorts that only shrink, parked bytes and traffic as stated."""
     position = instance.position
     ages = {(r.t, r.workload, r.interval): r for r in instance["ages"].itertuples()}
-    alpha = dict(zip(instance["stores"]["store"], instance["stores"]["return_share"], strict=True))
+    alpha = {(r.t, r.workload, r.store): r.return_share for r in instance["return_shares"].itertuples()}
     kept: dict[tuple[str, str, str, str], dict[int, float]] = defaultdict(dict)
     for r in plan.tables["retention"].itertuples():
         kept[r.quarter, r.site, r.workload, r.store][int(r.interval)] = r.kept_requests_per_s
@@ -55,7 +55,7 @@ def reuse(plan: Plan, instance: Instance) -> Iterable[str]:
         possible = 0.0
         for interval in sorted(cohort):
             age = ages[position[quarter], workload, interval]
-            possible += age.return_share * alpha[store] * cohort[interval]
+            possible += age.return_share * alpha[position[quarter], workload, store] * cohort[interval]
             if interval and over(cohort[interval], cohort.get(interval - 1, 0.0)):
                 yield f"{' '.join(key)}: more is kept in interval {interval} than before it"
         parked_first[key[:3]] += cohort.get(0, 0.0)
@@ -103,7 +103,8 @@ def _placement(plan: Plan, instance: Instance, kept: Any, ages: Any, alpha: Any)
         total = 0.0
         for interval, rate in cohort.items():
             age = ages[t, workload, interval]
-            total += kv_bytes[t, workload] * rate * held_seconds(age.seconds, age.mean_released, alpha[store])
+            held = held_seconds(age.seconds, age.mean_released, alpha[t, workload, store])
+            total += kv_bytes[t, workload] * rate * held
         write = max(kv_bytes[t, workload] * cohort.get(0, 0.0) - stays[key], 0.0)
         row = stated.get(key)
         if row is None:

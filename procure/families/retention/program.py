@@ -60,9 +60,9 @@ def kept_only_falls(m: Any, index: Index) -> None:
 def hits_from_kept(m: Any, index: Index) -> None:
     """Reuse from a store is at most what returns while its copy is kept and reached, bucket by bucket.
 
-        Σ_{o from g} prefill[o,s] ≤ Σ_i r_i·α_g·kept[t,s,w,i,g]        for every t, s, w, b, g
+        Σ_{o from g} prefill[o,s] ≤ Σ_i r_i·α[t,w,g]·kept[t,s,w,i,g]        for every t, s, w, b, g
 
-    Shares of the bucket's and of the workload's rate; r_i is the share returning in interval i, α_g the chance to
+    Shares of the bucket's and of the workload's rate; r_i is the share returning in interval i, α the chance to
     reach the copy. A cohort is kept at the mix of buckets, so its hits are at that mix: one row for all buckets
     together would let a few kept caches give all their hits to the longest bucket.
     """
@@ -72,7 +72,7 @@ def hits_from_kept(m: Any, index: Index) -> None:
     def rule(m: Any, at: TimeKey, site: str, workload: str, bucket: str, store: str) -> Any:
         row = Terms()
         row.extend(1.0, (m.prefill[o.option, s] for o, s in reading[at, site, workload, bucket, store]))
-        alpha = index.return_share[store]
+        alpha = index.return_share[at, workload, store]
         for age in index.ages[at, workload]:
             row.add(-alpha * age.return_share, m.kept[at, site, workload, age.interval, store])
         return row.at_most(0.0)
@@ -83,7 +83,7 @@ def hits_from_kept(m: Any, index: Index) -> None:
 def parked_seconds(index: Index, at: TimeKey, workload: str, interval: int, store: str) -> float:
     """K_i of :func:`parked_within_store`: seconds that a cohort occupies a store in an age interval."""
     age = index.ages[at, workload][interval]
-    return held_seconds(age.seconds, age.mean_released, index.return_share[store])
+    return held_seconds(age.seconds, age.mean_released, index.return_share[at, workload, store])
 
 
 def parked_within_store(m: Any, index: Index) -> None:

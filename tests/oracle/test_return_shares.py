@@ -1,0 +1,33 @@
+"""Chances that returns reach their copies equal those worked out from the service alone, whatever the homes."""
+
+from __future__ import annotations
+
+import pytest
+from oracle_reach import reach
+from oracle_service import Service
+from tiny_case import fleet, tiny
+
+from procure.instance import build
+
+AGENT = {"agent": {"scenario": "coding-agentic", "context_cap_tokens": 131_072}}
+SKUS = ("vr-nvl72", "ssd-kit-vr-nvl72", "cmx-rack", "cmx-enclosure")
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"hbm_home": "tray", "dram_home": "tray", "ssd_home": "pod", "nvl72_per_pod": 2},
+        {"dram_home": "site", "llms_per_home": 3, "router_release_load": 0.7, "shared_store_fidelity": 0.9},
+        {"routing": "plain", "dram_home": "tray", "llms_per_home": 9, "router_fidelity": 0.9},
+        {"rack_local_return_share": 0.4, "pod_return_share": 1},
+    ],
+    ids=["as shipped", "trays and pods", "site, three LLMs", "plain", "stated"],
+)
+def test_shares_are_those_of_the_service_alone(settings):
+    case = tiny(skus=SKUS, peaks={"agent": [80, 300, 0]}, workloads=AGENT, settings=settings,
+                tables={"fleet": fleet(("a", "hgx-h200", 4, "2026Q3", 3e5))})  # fmt: skip
+    service, shares = Service(case), build(case)["return_shares"]
+    assert len(shares) == 14
+    for row in shares.itertuples():
+        assert row.return_share == pytest.approx(reach(service, row.t, row.workload, row.store), abs=1e-12), row
