@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -63,7 +64,10 @@ def perf(
     elif validate is not None:
         _validate(validate, as_json)
     else:
-        _figure(card, pools, isl, osl, reuse, weights, kv_format, vintage, tps, table, hardware, explain, plot, as_json)
+        load = _load(card, isl, osl, reuse, weights, kv_format)
+        catalogue = _catalogue(hardware)
+        _show(Asked(_names(pools), load, vintage, _speeds(tps), catalogue, _curves(table, catalogue, load)),
+              explain, plot, as_json)  # fmt: skip
 
 
 def _fit(points: Path, out: Path | None, as_json: bool) -> None:
@@ -99,35 +103,36 @@ def _validate(points: Path, as_json: bool) -> None:
         show_validation(report)
 
 
-def _figure(
-    card: str | None,
-    pools: str,
-    isl: str,
-    osl: str,
-    reuse: float,
-    weights: str,
-    kv_format: str,
-    vintage: str,
-    tps: str | None,
-    table: Path | None,
-    hardware: Path | None,
-    explain: bool,
-    plot: Path | None,
-    as_json: bool,
-) -> None:
-    from procure.cli._perf_text import show_claims, show_explanation, show_figure, show_json
+@dataclass(frozen=True)
+class Asked:
+    """What the figure is drawn for: pools by name, an LLM with its lengths, software, TPS/User, and own curves."""
+
+    names: list[str]
+    load: Any
+    vintage: str
+    speeds: tuple[float, ...]
+    catalogue: Any
+    curves: Any
+
+
+def _names(pools: str) -> list[str]:
     from procure.errors import Fault, InputError
-    from procure.performance.claims import claims
-    from procure.performance.figure import SPEEDS, Load, figure, measured_points
-    from procure.performance.measured import Curves
+
+    names = list(dict.fromkeys(name.strip() for name in pools.split(",") if name.strip()))
+    if not names:
+        raise InputError([Fault("--pools", 0, "", pools, "Name hardware, such as vr-nvl72,gb300-nvl72.")])
+    return names
+
+
+def _load(card: str | None, isl: str, osl: str, reuse: float, weights: str, kv_format: str) -> Any:
+    """The LLM with its lengths, as :class:`procure.performance.figure.Load`; says the card's notes."""
+    from procure.errors import Fault, InputError
+    from procure.performance.figure import Load
     from procure.sizing import load_card
     from procure.sizing.quantities import parse_tokens
 
     if card is None:
         raise InputError([Fault("CARD", 0, "", "", "Name an LLM, or use --fit or --validate.")])
-    names = list(dict.fromkeys(name.strip() for name in pools.split(",") if name.strip()))
-    if not names:
-        raise InputError([Fault("--pools", 0, "", pools, "Name hardware, such as vr-nvl72,gb300-nvl72.")])
     lengths = _one("--isl", parse_tokens(isl, "--isl")), _one("--osl", parse_tokens(osl, "--osl"))
     load = Load(load_card(card), weights, kv_format, *lengths, reuse)
     for note in load.card.notes:
@@ -136,18 +141,32 @@ def _figure(
     if longest > load.card.max_context_tokens:
         expected = f"Prompt and answer within the card's {load.card.max_context_tokens:,} tokens."
         raise InputError([Fault("--isl, --osl", 0, "", f"{longest:,.0f}", expected)])
-    speeds = _speeds(tps) if tps else SPEEDS
-    catalogue = _catalogue(hardware)
-    own = Curves.read(table, catalogue, [load.card.name]) if table else None
-    lines = figure(names, load, vintage=vintage, speeds=speeds, curves=own, catalogue=catalogue)
-    missed = _not_reached(names, speeds, lines)
-    _notes(names, load, own, catalogue, missed)
-    dots = measured_points(names, load, own, catalogue)
-    found = claims(load, vintage, catalogue)
+    return load
+
+
+def _curves(table: Path | None, catalogue: Any, load: Any) -> Any:
+    from procure.performance.measured import Curves
+
+    return Curves.read(table, catalogue, [load.card.name]) if table else None
+
+
+def _show(asked: Asked, explain: bool, plot: Path | None, as_json: bool) -> None:
+    from procure.cli._perf_text import show_claims, show_explanation, show_figure, show_json
+    from procure.performance.claims import claims
+    from procure.performance.figure import figure, measured_points
+
+    load, vintage = asked.load, asked.vintage
+    lines = figure(asked.names, load, vintage=vintage, speeds=asked.speeds, curves=asked.curves,
+                   catalogue=asked.catalogue)  # fmt: skip
+    missed = _not_reached(asked, lines)
+    _notes(asked, missed)
+    dots = measured_points(asked.names, load, asked.curves, asked.catalogue)
+    found = claims(load, vintage, asked.catalogue)
     if plot is not None:
         from procure.performance.picture import draw
 
         draw(lines, dots, load, vintage, plot)
+    explained = _explanations(asked) if explain else []
     if as_json:
         answer: dict[str, Any] = {
             "card": load.card.name,
@@ -159,15 +178,12 @@ def _figure(
             "measured": dots,
             "claims": [vars(claim) for claim in found],
         }
-        if explain:
-            answer["explain"] = _explanations(names, load, vintage, speeds, catalogue)
-        show_json(answer)
+        show_json({**answer, "explain": explained} if explain else answer)
         return
     show_figure(lines, load, vintage)
     show_claims(found)
-    if explain:
-        for each in _explanations(names, load, vintage, speeds, catalogue):
-            show_explanation(each)
+    for each in explained:
+        show_explanation(each)
     if plot is not None:
         typer.echo(f"Wrote {plot}.")
 
@@ -182,28 +198,30 @@ def _points(lines: Any) -> list[dict[str, Any]]:
     return found
 
 
-def _not_reached(names: list[str], speeds: tuple[float, ...], lines: Any) -> list[dict[str, Any]]:
+def _not_reached(asked: Asked, lines: Any) -> list[dict[str, Any]]:
     """Pools and speeds that were asked for and that no layout serves."""
     reached = set(zip(lines["pool"], lines["tps_user"], strict=True))
-    return [{"pool": name, "tps_user": speed} for name in names for speed in speeds if (name, speed) not in reached]
+    pairs = [(name, speed) for name in asked.names for speed in asked.speeds]
+    return [{"pool": name, "tps_user": speed} for name, speed in pairs if (name, speed) not in reached]
 
 
-def _notes(names: list[str], load: Any, own: Any, catalogue: Any, missed: list[dict[str, Any]]) -> None:
+def _notes(asked: Asked, missed: list[dict[str, Any]]) -> None:
     """On stderr: speeds that are not reached, and a table of the user's that no pool reads."""
     from procure.performance.figure import Pool
 
-    for name in names:
+    load, own = asked.load, asked.curves
+    for name in asked.names:
         speeds = [f"{each['tps_user']:g}" for each in missed if each["pool"] == name]
         if speeds:
             typer.echo(f"Note: {name} does not reach {', '.join(speeds)} TPS/User at these lengths.", err=True)
     if own is None:
         return
-    asked = [Pool.named(name, catalogue) for name in names]
-    for pool in asked:
+    pools = [Pool.named(name, asked.catalogue) for name in asked.names]
+    for pool in pools:
         if pool.slowed:
             text = f"Note: {own.file} states {pool.sku.name}, not its power mode {pool.label}, which stays physics."
             typer.echo(text, err=True)
-    skus = [pool.sku for pool in asked]
+    skus = [pool.sku for pool in pools]
     if all(own.of(sku.name, load.card.name, load.precision(sku), "").empty for sku in skus):
         wanted = " or ".join(dict.fromkeys(f"{sku.name} in {load.precision(sku)}" for sku in skus))
         typer.echo(f"Note: no row of {own.file} is for {load.card.name} on {wanted}; see --weights.", err=True)
@@ -225,20 +243,19 @@ def _catalogue(hardware: Path | None) -> Any:
     return Catalogue.read() if hardware is None else Catalogue.read(read_csv(hardware, HARDWARE_COLUMNS))
 
 
-def _explanations(
-    names: list[str], load: Any, vintage: str, speeds: tuple[float, ...], catalogue: Any
-) -> list[dict[str, Any]]:
+def _explanations(asked: Asked) -> list[dict[str, Any]]:
     from procure.performance.decode import Deployment
     from procure.performance.explain import explain_decode, explain_prefill
     from procure.performance.figure import Pool
 
-    found = []
+    found, load = [], asked.load
     kept = load.reused_share * load.input_tokens
-    for name in names:
-        pool = Pool.named(name, catalogue)
-        deployment = Deployment(pool.sku, load.card, load.precision(pool.sku), load.kv_format, vintage, pool.lpx)
+    for name in asked.names:
+        pool = Pool.named(name, asked.catalogue)
+        precision = load.precision(pool.sku)
+        deployment = Deployment(pool.sku, load.card, precision, load.kv_format, asked.vintage, pool.lpx)
         prefill = explain_prefill(deployment, load.input_tokens - kept, kept)
-        for speed in speeds:
+        for speed in asked.speeds:
             step = explain_decode(deployment, load.input_tokens + load.output_tokens / 2, speed)
             found.append({"pool": name, "tps_user": speed, "decode": step, "prefill": prefill})
     return found
@@ -253,9 +270,12 @@ def _one(option: str, lengths: list[int]) -> float:
     return float(lengths[0])
 
 
-def _speeds(text: str) -> tuple[float, ...]:
+def _speeds(text: str | None) -> tuple[float, ...]:
     from procure.errors import Fault, InputError
+    from procure.performance.figure import SPEEDS
 
+    if not text:
+        return SPEEDS
     found, faults = [], []
     for part in text.split(","):
         try:
