@@ -18,7 +18,7 @@ def register(app: typer.Typer) -> None:
     app.command(rich_help_panel=PANEL)(kv)
 
 
-def kv(
+def kv(  # noqa: PLR0913 - one option of the verb each
     cards: Annotated[list[str] | None, typer.Argument(help="Cards by name, or paths of cards and config.json.")] = None,
     tokens: str = typer.Option("8Ki,32Ki,128Ki", help="Lengths: k is 1,000, Ki 1,024, M a million."),
     kv_format: str = typer.Option("fp8", help="KV format, with changes by part: fp8+rope=bf16+index_key=mxfp4."),

@@ -29,7 +29,7 @@ def register(app: typer.Typer) -> None:
     app.command(rich_help_panel=PANEL)(perf)
 
 
-def perf(
+def perf(  # noqa: PLR0913 - one option of the verb each
     card: Annotated[str | None, typer.Argument(help="LLM by name, or the path of a card or config.json.")] = None,
     pools: str = typer.Option(
         DEFAULT_POOLS, help="Hardware, separated by commas; `+lpx` pairs, `-max-q` saves power (`-max-p`: full power)."

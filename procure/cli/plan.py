@@ -37,7 +37,7 @@ def register(app: typer.Typer) -> None:
     app.command(rich_help_panel=PANEL)(sweep)
 
 
-def solve(
+def solve(  # noqa: PLR0913 - one option of the verb each
     case: Annotated[Path, typer.Argument(help="A case: a folder, or an .xlsx workbook.")],
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Result folder; reports/<case> if left out.")] = None,
     gap: Gap = 0.005,

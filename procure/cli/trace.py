@@ -21,7 +21,7 @@ def register(app: typer.Typer) -> None:
     app.command(rich_help_panel=PANEL)(trace)
 
 
-def trace(
+def trace(  # noqa: PLR0913 - one option of the verb each
     files: Annotated[list[Path], typer.Argument(help="Trace files in order of time, plain or .gz.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the tables and the picture.")],
     workload: str = typer.Option("", help="Name of the workload; the first file's name when left out."),

@@ -50,7 +50,7 @@ SLOWER, SLOWER_STEPS = 0.8, 24
 """Factor on a speed that physics does not reach, and how often it is lowered at most (to 0.5%)."""
 
 
-def decode_points(
+def decode_points(  # noqa: PLR0913 - a pool, a card, and what is asked of them by name
     pool: Sku,
     card: Card,
     *,
@@ -217,7 +217,7 @@ def _for_every_element(table: pd.DataFrame, inverse: np.ndarray) -> pd.DataFrame
     return whole
 
 
-def prefill_latency_s(
+def prefill_latency_s(  # noqa: PLR0913 - a pool, a card, and what is asked of them by name
     pool: Sku,
     card: Card,
     *,

@@ -17,7 +17,7 @@ _DTYPES = {"number": "float64", "integer": "int64", "flag": "bool"}
 _COLUMN = "column"
 
 
-def col(
+def col(  # noqa: PLR0913 - one attribute of a column each, by name
     description: str,
     *,
     unit: str = "",

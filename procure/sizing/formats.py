@@ -170,11 +170,6 @@ def convention(name: str | Convention) -> Convention:
     )
 
 
-def convention_names() -> tuple[str, ...]:
-    """Names of the packaged conventions."""
-    return tuple(row["convention"] for row in packaged_rows("kv_formats/conventions"))
-
-
 @cache
 def weight_encodings(precision: str) -> dict[str, Encoding]:
     """Encoding of ``experts``, ``ffn``, ``attention`` and ``embedding`` weights at a named precision.

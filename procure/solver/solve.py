@@ -63,7 +63,7 @@ class Clock:
         self._last = now
 
 
-def solve(
+def solve(  # noqa: PLR0913 - one option of the search each, by name
     case: Case,
     *,
     gap: float = 0.005,
@@ -121,7 +121,9 @@ def solve(
     clock.lap("explain")
     tables["premises"] = premises_table(case, instance)
     tables["checks"] = pd.DataFrame(columns=["check", "holds", "detail"])
-    summary = _summary(case, instance, compiled, tables, final, least_short, options, method, mps is not None)
+    summary = _summary(case, instance, compiled, tables, final, least_short, options, method)
+    if mps is not None:
+        summary["mps_scale"] = USD_PER_UNIT
     plan = Plan({**summary, "evidence": evidence_shares(tables, case)}, tables)
     clock.lap("tables")
     options.report("verification", final.objective, final.bound)
@@ -197,11 +199,10 @@ def _summary(
     least_short: Solution,
     options: Options,
     method: Method,
-    wrote_mps: bool,
 ) -> dict[str, Any]:
     objective, bound = _cost_usd(compiled, tables, final)
     planned = tables["purchases"][tables["purchases"]["span"] == "planned"]
-    summary = {
+    return {
         "case": case.name,
         "case_folder": None if case.source is None else str(case.source),
         "status": str(Status.LIMIT),
@@ -231,9 +232,6 @@ def _summary(
         "defaults_used": list(case.defaults_used),
         "doubts": [str(doubt) for doubt in case.doubts],
     }
-    if wrote_mps:
-        summary["mps_scale"] = USD_PER_UNIT
-    return summary
 
 
 def _cost_usd(compiled: Compiled, tables: dict[str, pd.DataFrame], final: Solution) -> tuple[float, float | None]:

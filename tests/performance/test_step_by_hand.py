@@ -44,7 +44,7 @@ def layout(gpus, spread):
     return Layout(np.array([float(gpus)]), np.array([spread]), np.array([spread]))
 
 
-def terms(hardware, card, spread_over, batch, *, context, precision="fp8", kv="fp8", draft=0.0, rules=ROUND, dp=True):
+def terms(hardware, card, spread_over, batch, *, context, precision="fp8", kv="fp8", draft=0.0, rules=ROUND, dp=True):  # noqa: PLR0913 - what a step depends on, by name
     streams = Streams(
         kv,
         np.array([draft]),

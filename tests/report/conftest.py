@@ -82,31 +82,17 @@ def make_plan(rename: Callable[[str], str] = lambda name: name, price_factor: fl
             fleet.append((quarter[t], site, sku, origin, vintage, *row))
             powers[t, site] = powers.get((t, site), 0.0) + row[3] * POWER_KW[sku]
             cash.append((t, "power", site, sku, row[3] * POWER_KW[sku] * 2190 * 0.07))
-    totals: dict[tuple, float] = {}
-    for *key, usd in cash:
-        totals[tuple(key)] = totals.get(tuple(key), 0.0) + usd
-    cash_rows = [
-        ([*QUARTERS, str(Quarter(QUARTERS[-1]) + 1)][t], span(t), line, site, sku, usd, factor(t), usd * factor(t))
-        for (t, line, site, sku), usd in sorted(totals.items())
-    ]
     made: dict[str, pd.DataFrame] = {
         "purchases": frame("purchases", purchases),
         "fleet": frame("fleet", fleet),
-        "cash": frame("cash", cash_rows),
+        "cash": _cash(cash),
         "expansions": frame(
             "expansions", [(QUARTERS[EXPANSION[0]], *EXPANSION[1:4], "planned", EXPANSION[3] * EXPANSION[4])]
         ),
     }
     costs = made["cash"].groupby(["line", "span"], as_index=False)["npv_usd"].sum()
     made["costs"] = costs[["line", "span", "npv_usd"]]
-    limits = {"dfw": 6_000.0, "osl": 2_000.0}
-    limit_rows = [("power", quarter[t], site, "facility", kw, limits[site], limits[site] - kw, "kW",
-                   kw > 0.9 * limits[site])
-                  for (t, site), kw in sorted(powers.items())]  # fmt: skip
-    limit_rows += [("positions", q, "dfw", "hall", 20.0 + t, 60.0, 40.0 - t, "positions", False)
-                   for t, q in enumerate(QUARTERS)]  # fmt: skip
-    limit_rows += [("ports", q, "osl", "", 3.0, float("inf"), float("inf"), "ports", False) for q in QUARTERS]
-    made["limits"] = frame("limits", limit_rows)
+    made["limits"] = _limits(quarter, powers)
     made |= _service(quarter, 0.05 if summary.get("status") == "short" else 0.0)
     made["premises"] = frame("premises", [
         ("case/discount_rate_per_year", RATE, "per year", 0.08, 0.12, "assumption", "treasury", "2026-11", ""),
@@ -129,6 +115,28 @@ def make_plan(rename: Callable[[str], str] = lambda name: name, price_factor: fl
     bought = made["purchases"]
     facts["purchases"] = bought.loc[bought["span"] == "planned", ["quarter", "site", "sku", "count"]].to_dict("records")
     return Plan({**facts, **summary}, made)
+
+
+def _cash(flows: list[tuple]) -> pd.DataFrame:
+    """The table of flows of (position, line, site, SKU, USD), alike ones summed."""
+    totals: dict[tuple, float] = {}
+    for *key, usd in flows:
+        totals[tuple(key)] = totals.get(tuple(key), 0.0) + usd
+    names = [*QUARTERS, str(Quarter(QUARTERS[-1]) + 1)]
+    return frame("cash", [
+        (names[t], span(t), line, site, sku, usd, factor(t), usd * factor(t))
+        for (t, line, site, sku), usd in sorted(totals.items())
+    ])  # fmt: skip
+
+
+def _limits(quarter: dict[int, str], powers: dict[tuple[int, str], float]) -> pd.DataFrame:
+    most = {"dfw": 6_000.0, "osl": 2_000.0}
+    rows = [("power", quarter[t], site, "facility", kw, most[site], most[site] - kw, "kW", kw > 0.9 * most[site])
+            for (t, site), kw in sorted(powers.items())]  # fmt: skip
+    rows += [("positions", q, "dfw", "hall", 20.0 + t, 60.0, 40.0 - t, "positions", False)
+             for t, q in enumerate(QUARTERS)]  # fmt: skip
+    rows += [("ports", q, "osl", "", 3.0, float("inf"), float("inf"), "ports", False) for q in QUARTERS]
+    return frame("limits", rows)
 
 
 def _service(quarter: dict[int, str], unserved: float) -> dict[str, pd.DataFrame]:

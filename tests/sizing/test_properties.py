@@ -5,16 +5,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from procure.catalogue.fact import packaged_rows
 from procure.sizing import card_names, load_card
 from procure.sizing.fits import NOTHING, UNLIMITED, longest_tokens, most_sequences, state_below_share_tokens
-from procure.sizing.formats import convention_names, format_names
+from procure.sizing.formats import format_names
 from procure.sizing.reserve import Engine, reserved_bytes
 
 CARDS = {name: load_card(name) for name in card_names()}
 names = st.sampled_from(sorted(CARDS))
 lengths = st.integers(0, 20_000_000)
 forms = st.sampled_from(format_names())
-rules = st.sampled_from([name for name in convention_names() if name != "transformers"])
+rules = st.sampled_from(
+    [name for row in packaged_rows("kv_formats/conventions") if (name := row["convention"]) != "transformers"]
+)
 GROWING = [
     name
     for name, card in CARDS.items()
