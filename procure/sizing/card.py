@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -125,7 +125,7 @@ class Card:
             raise InputError([Fault(self.file, 0, field, "", "This field is needed and missing.", _ADD)])
         return value
 
-    @property
+    @cached_property
     def params(self) -> Params:
         """Parameter counts by component, computed from the config.
 
@@ -204,6 +204,12 @@ class Card:
         """Layers whose caches are counted: the stack and the draft layers that run."""
         return self.attention + self.running_drafts
 
+    @cached_property
+    def distinct_layers(self) -> tuple[tuple[Attention, int], ...]:
+        """Distinct attentions among them with how often each occurs; those side by side in one layer come apart."""
+        parts = (part for layer in self.cached_layers if layer is not None for part in layer.apart())
+        return tuple(Counter(parts).items())
+
     # --- bytes ----------------------------------------------------------------------------------------------------
 
     def stored_bytes(self, tokens: Lengths, kv_format: Format, convention: str | Convention = "formula") -> Bytes:
@@ -243,7 +249,7 @@ class Card:
         """
         whole = self.stored_bytes(tokens, kv_format, convention)
         linear = _linear_form(
-            self.cached_layers, formats.kv_format(kv_format), formats.convention(convention), "growing"
+            self.distinct_layers, formats.kv_format(kv_format), formats.convention(convention), "growing"
         )
         _check(cached_tokens)
         cached_tokens = np.minimum(cached_tokens, tokens)
@@ -278,7 +284,7 @@ class Card:
         fmt, conv = formats.kv_format(kv_format), formats.convention(convention)
         which = {"stored": "held", "transferred": "held", "loaded": "read"}[quantity]
         split: dict[str, Any] = {}
-        for layer, layers in grouped(self.cached_layers):
+        for layer, layers in self.distinct_layers:
             for part in layer.parts(conv):
                 count = getattr(part, which)
                 if count is None:
@@ -296,7 +302,7 @@ class Card:
 
     def _evaluate(self, which: str, tokens: Lengths, kv_format: Format, convention: str | Convention) -> Bytes:
         _check(tokens)
-        linear = _linear_form(self.cached_layers, formats.kv_format(kv_format), formats.convention(convention), which)
+        linear = _linear_form(self.distinct_layers, formats.kv_format(kv_format), formats.convention(convention), which)
         total = np.zeros(np.shape(tokens), dtype=np.result_type(np.asarray(tokens), np.int64))
         for count, size in linear:
             total = total + count.at(tokens) * size
@@ -309,7 +315,7 @@ class Card:
         _check(context_tokens)
         length = np.asarray(context_tokens)
         total = np.zeros(length.shape)
-        for layer, layers in grouped(self.cached_layers):
+        for layer, layers in self.distinct_layers:
             for flop, count in layer.decode_work():
                 total = total + layers * flop * count.at(length)
         return _plain(total)
@@ -342,7 +348,7 @@ class Card:
         _check(prefix_tokens)
         start, new = np.asarray(prefix_tokens, dtype=float), np.asarray(new_tokens, dtype=float)
         total = np.zeros(np.broadcast(start, new).shape)
-        for layer, layers in grouped(self.cached_layers):
+        for layer, layers in self.distinct_layers:
             for amount, count in work_of(layer):
                 total = total + layers * amount * visited(count, start, start + new)
         return _plain(total)
@@ -365,11 +371,6 @@ def _with_columns(layer: Attention | None, tokens: int) -> Attention | None:
     return replace(layer, speculative_columns=tokens)  # type: ignore[type-var]
 
 
-def grouped(attention: Iterable[Attention | None]) -> list[tuple[Attention, int]]:
-    """Distinct attentions with how often each occurs; those that stand side by side in one layer come apart."""
-    return list(Counter(part for layer in attention if layer is not None for part in layer.apart()).items())
-
-
 def encoding_of(part: Part, kv_format: KvFormat) -> formats.Encoding:
     """The format's encoding of a part, or the convention's where the format leaves a state open."""
     chosen = kv_format.encoding(part.role) or part.default_encoding
@@ -379,14 +380,14 @@ def encoding_of(part: Part, kv_format: KvFormat) -> formats.Encoding:
 
 @lru_cache(maxsize=4096)
 def _linear_form(
-    attention: tuple[Attention | None, ...], kv_format: KvFormat, convention: Convention, which: str
+    distinct: tuple[tuple[Attention, int], ...], kv_format: KvFormat, convention: Convention, which: str
 ) -> tuple[tuple[Count, int], ...]:
     """Bytes per entry of every distinct count: a footprint is their product, summed.
 
     ``which`` is ``held``, ``read``, or ``growing`` (held entries without windows and states).
     """
     sizes: Counter[Count] = Counter()
-    for layer, layers in grouped(attention):
+    for layer, layers in distinct:
         for part in layer.parts(convention):
             count = part.read if which == "read" else part.held
             if count is None or (which == "growing" and not (isinstance(count, Entries) and count.at_most is None)):

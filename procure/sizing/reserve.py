@@ -14,7 +14,7 @@ import numpy as np
 
 from procure.sizing import formats
 from procure.sizing.attention import Attention, Part
-from procure.sizing.card import Card, Format, encoding_of, grouped
+from procure.sizing.card import Card, Format, encoding_of
 from procure.sizing.counts import Entries, InChunk, Lengths, Once
 from procure.sizing.formats import Convention, KvFormat
 from procure.sizing.recurrent import Mamba2
@@ -80,7 +80,7 @@ def hybrid_block(card: Card, kv_format: Format, engine: Engine | None = None) ->
     engine = engine or Engine()
     fmt, convention = formats.kv_format(kv_format), formats.convention(engine.convention)
     state, per_token = 0.0, 0.0
-    for layer, _ in grouped(card.cached_layers):
+    for layer, _ in card.distinct_layers:
         parts = layer.parts(convention)
         fixed = sum(_rank_bytes(layer, part, fmt, engine) for part in parts if isinstance(part.held, Once))
         growing = sum(_rank_bytes(layer, part, fmt, engine) for part in parts if part.held == Entries())
@@ -111,7 +111,7 @@ def reserved_bytes(card: Card, tokens: Lengths, kv_format: Format, engine: Engin
     page = block.tokens if block else engine.page_tokens
     length = np.asarray(tokens)
     total = np.zeros(length.shape)
-    for layer, layers in grouped(card.cached_layers):
+    for layer, layers in card.distinct_layers:
         parts = layer.parts(convention)
         if block and any(isinstance(part.held, Once) for part in parts):
             states = np.maximum(-(-length // page), 1) if engine.state_per_block else engine.state_slots
@@ -162,7 +162,7 @@ def replication(card: Card, engine: Engine, kv_format: Format = "bf16", tokens: 
     fmt = formats.kv_format(kv_format)
     convention: Convention = formats.convention(engine.convention)
     held = single = 0.0
-    for layer, layers in grouped(card.cached_layers):
+    for layer, layers in card.distinct_layers:
         for part in layer.parts(convention):
             if part.held is not None:
                 entries = float(part.held.at(tokens))
