@@ -21,7 +21,7 @@ import numpy as np
 
 from procure.catalogue import Catalogue
 from procure.demand.trace import Options, analyse
-from procure.performance.points import decode_points
+from procure.performance import Rules, Setup, decode_points
 from procure.sizing import Card, card_names, load_card
 
 LLMS = (
@@ -50,9 +50,9 @@ def lengths(cards: list[Card], count: int) -> Callable[[], Any]:
     return lambda: [(card.stored_bytes(tokens, "fp8"), card.loaded_bytes(tokens, "fp8")) for card in cards]
 
 
-def points(catalogue: Catalogue, cards: list[Card], contexts: int) -> Callable[[], Any]:
-    """Operating points of every card on five pools and the pair."""
-    context = np.random.default_rng(0).uniform(1_000, 100_000, contexts)
+def points(catalogue: Catalogue, cards: list[Card], contexts: int, quarters: int = 1) -> Callable[[], Any]:
+    """Operating points of every card on five pools and the pair, software moving on every quarter."""
+    context, rules = np.random.default_rng(0).uniform(1_000, 100_000, contexts), Rules.packaged()
 
     def run() -> None:
         for card in cards:
@@ -60,12 +60,11 @@ def points(catalogue: Catalogue, cards: list[Card], contexts: int) -> Callable[[
                 decode_points(
                     catalogue.sku("vr-nvl72" if name == "pair" else name),
                     card,
-                    weight_precision=card.native_precision,
-                    kv_format="fp8",
-                    context_mean=context,
-                    context_upper=1.5 * context,
-                    tps_user=np.full(contexts, 60.0),
-                    vintage="base",
+                    Setup(card.native_precision, "fp8", "base", rules),
+                    context_mean=np.tile(context, quarters),
+                    context_upper=1.5 * np.tile(context, quarters),
+                    tps_user=np.full(contexts * quarters, 60.0),
+                    months=np.repeat(3.0 * np.arange(quarters), contexts),
                     lpx=catalogue.sku("lpx") if name == "pair" else None,
                 )
 
@@ -95,6 +94,11 @@ def parts(folder: Path) -> Iterator[Part]:
     )
     yield "KV bytes of a million lengths / of 10,000, all cards (was 88)", lengths(cards, 10**6), lengths(cards, 10**4)
     yield "points of 56 contexts / of one, ten LLMs (was 1.3)", points(catalogue, ten, 56), points(catalogue, ten, 1)
+    yield (
+        "points of 4 contexts in each of 14 quarters of software / of one (was 1.3)",
+        points(catalogue, ten, 4, 14),
+        points(catalogue, ten, 4),
+    )
     yield "reuse of a million references / of 100,000 (was 14)", references(folder, 40_000), references(folder, 4_000)
 
 

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-import tomllib
 from collections.abc import Collection, Mapping
 from dataclasses import astuple
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from procure.catalogue import Fact, packaged_path
+from procure.catalogue import Fact
 from procure.catalogue.fact import packaged_rows
 from procure.sizing import card_files
 
@@ -116,10 +115,17 @@ def _formats(case: Case) -> dict[str, Any]:
 
 def _performance(case: Case) -> dict[str, Any]:
     """Measured curves of the SKUs and cards used, and the physics behind every point."""
-    cards = {card.name for card in case.cards.values()}
-    curves = [row for row in _rows("performance/curves.csv", "sku", _skus(case)) if row["card"] in cards]
-    physics = {f"performance/{name}": _toml(name) for name in ("premises.toml", "fitted.toml")}
-    return {"performance/curves.csv": curves, **physics}
+    cards, skus = {card.name for card in case.cards.values()}, _skus(case)
+    found = {}
+    for (group, name), fact in case.catalogue.premises.items():
+        sku, card, *_ = [*name.split("/"), ""]
+        if group in PERFORMANCE and (group != "curve" or (sku in skus and card in cards)):
+            found[f"{group}/{name}"] = _fact(fact)
+    return found
+
+
+PERFORMANCE = ("physics", "queue", "software", "bring_up", "band", "lpx", "curve")
+"""Groups of premises that operating points rest on; factors of single frameworks are not among them."""
 
 
 def _rows(name: str, column: str, wanted: Collection[str]) -> list[dict[str, str]]:
@@ -130,11 +136,6 @@ def _rows(name: str, column: str, wanted: Collection[str]) -> list[dict[str, str
 @cache
 def _table(name: str) -> tuple[dict[str, str], ...]:
     return tuple(packaged_rows(name.removesuffix(".csv")))
-
-
-@cache
-def _toml(name: str) -> dict[str, Any]:
-    return tomllib.loads(packaged_path(f"data/performance/{name}").read_text(encoding="utf-8"))
 
 
 def _card(name: str) -> str:

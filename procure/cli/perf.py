@@ -48,9 +48,9 @@ def perf(  # noqa: PLR0913 - one option of the verb each
     explain: bool = typer.Option(False, "--explain", help="Bytes, FLOPs and seconds of every term of a step."),
     plot: Annotated[Path | None, typer.Option(help="Write the figure (.png, .svg or .pdf).")] = None,
     fit: Annotated[
-        Path | None, typer.Option(help="Fit the physics on a points file; writes fitted.toml to --out.")
+        Path | None, typer.Option(help="Fit the physics on a points file: premises, split and errors.")
     ] = None,
-    out: Annotated[Path | None, typer.Option(help="Folder for --fit: fitted.toml and split.csv.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Folder that --fit writes premises to, and errors.")] = None,
     validate: Annotated[Path | None, typer.Option(help="Errors of the shipped physics on a points file.")] = None,
     as_json: bool = typer.Option(False, "--json", help="JSON on stdout."),
 ) -> None:
@@ -64,32 +64,33 @@ def perf(  # noqa: PLR0913 - one option of the verb each
     elif validate is not None:
         _validate(validate, as_json)
     else:
-        load = _load(card, isl, osl, reuse, weights, kv_format)
-        catalogue = _catalogue(hardware)
-        _show(Asked(_names(pools), load, vintage, _speeds(tps), catalogue, _curves(table, catalogue, load)),
-              explain, plot, as_json)  # fmt: skip
+        asked = _asked(_load(card, isl, osl, reuse, weights, kv_format), pools, tps, vintage, hardware, table)
+        _figure(asked, explain, plot, as_json)
 
 
 def _fit(points: Path, out: Path | None, as_json: bool) -> None:
     from procure.cli._perf_text import show_json
     from procure.files import check_folder, write_files
+    from procure.performance.fitted_premises import to_csv
     from procure.performance.refit import refit, to_toml
 
     if out is not None:
         check_folder(out)
-    answer, split = refit(points)
+    found = refit(points)
 
     def make(folder: Path) -> None:
-        (folder / "fitted.toml").write_text(to_toml(answer), encoding="utf-8")
-        split.to_csv(folder / "split.csv", index=False)
+        (folder / "premises_fitted.csv").write_text(to_csv(found.premises), encoding="utf-8")
+        (folder / "errors.toml").write_text(to_toml(found.errors), encoding="utf-8")
+        found.split.to_csv(folder / "split.csv", index=False)
 
     if out is not None:
         write_files(out, make, tell=lambda sentence: typer.echo(sentence, err=True))
-        typer.echo(f"Wrote {out / 'fitted.toml'} and {out / 'split.csv'}.", err=True)
+        names = "premises_fitted.csv, errors.toml and split.csv"
+        typer.echo(f"Wrote {names} to {out}.", err=True)
     if as_json:
-        show_json(answer)
+        show_json({"premises": {path: vars(fact) for path, fact in found.premises.items()}, "errors": found.errors})
     elif out is None:
-        typer.echo(to_toml(answer))
+        typer.echo(to_csv(found.premises))
 
 
 def _validate(points: Path, as_json: bool) -> None:
@@ -104,28 +105,18 @@ def _validate(points: Path, as_json: bool) -> None:
 
 
 @dataclass(frozen=True)
-class Asked:
-    """What the figure is drawn for: pools by name, an LLM with its lengths, software, TPS/User, and own curves."""
+class _Asked:
+    """What the figure is asked about."""
 
     names: list[str]
     load: Any
-    vintage: str
     speeds: tuple[float, ...]
+    setup: Any
     catalogue: Any
-    curves: Any
-
-
-def _names(pools: str) -> list[str]:
-    from procure.errors import Fault, InputError
-
-    names = list(dict.fromkeys(name.strip() for name in pools.split(",") if name.strip()))
-    if not names:
-        raise InputError([Fault("--pools", 0, "", pools, "Name hardware, such as vr-nvl72,gb300-nvl72.")])
-    return names
 
 
 def _load(card: str | None, isl: str, osl: str, reuse: float, weights: str, kv_format: str) -> Any:
-    """The LLM with its lengths, as :class:`procure.performance.figure.Load`; says the card's notes."""
+    """The LLM and its lengths; notes of the card go to stderr."""
     from procure.errors import Fault, InputError
     from procure.performance.figure import Load
     from procure.sizing import load_card
@@ -144,45 +135,53 @@ def _load(card: str | None, isl: str, osl: str, reuse: float, weights: str, kv_f
     return load
 
 
-def _curves(table: Path | None, catalogue: Any, load: Any) -> Any:
+def _asked(load: Any, pools: str, tps: str | None, vintage: str, hardware: Path | None, table: Path | None) -> _Asked:
+    from procure.errors import Fault, InputError
+    from procure.performance.figure import SPEEDS
     from procure.performance.measured import Curves
+    from procure.performance.rules import Rules, Setup, premises_of
 
-    return Curves.read(table, catalogue, [load.card.name]) if table else None
+    names = list(dict.fromkeys(name.strip() for name in pools.split(",") if name.strip()))
+    if not names:
+        raise InputError([Fault("--pools", 0, "", pools, "Name hardware, such as vr-nvl72,gb300-nvl72.")])
+    catalogue = _catalogue(hardware)
+    own = Curves.read(table, catalogue, [load.card.name]) if table else None
+    setup = Setup(load.weight_precision, load.kv_format, vintage, Rules.of(premises_of(catalogue)), own)
+    return _Asked(names, load, _speeds(tps) if tps else SPEEDS, setup, catalogue)
 
 
-def _show(asked: Asked, explain: bool, plot: Path | None, as_json: bool) -> None:
+def _figure(asked: _Asked, explain: bool, plot: Path | None, as_json: bool) -> None:
     from procure.cli._perf_text import show_claims, show_explanation, show_figure, show_json
     from procure.performance.claims import claims
     from procure.performance.figure import figure, measured_points
 
-    load, vintage = asked.load, asked.vintage
-    lines = figure(asked.names, load, vintage=vintage, speeds=asked.speeds, curves=asked.curves,
-                   catalogue=asked.catalogue)  # fmt: skip
-    missed = _not_reached(asked, lines)
+    load, setup = asked.load, asked.setup
+    lines = figure(asked.names, load, setup, speeds=asked.speeds, catalogue=asked.catalogue)
+    missed = _not_reached(asked.names, asked.speeds, lines)
     _notes(asked, missed)
-    dots = measured_points(asked.names, load, asked.curves, asked.catalogue)
-    found = claims(load, vintage, asked.catalogue)
+    dots = measured_points(asked.names, load, setup, asked.catalogue)
+    found = claims(load, setup, asked.catalogue)
+    explanations = _explanations(asked) if explain else []
     if plot is not None:
         from procure.performance.picture import draw
 
-        draw(lines, dots, load, vintage, plot)
-    explained = _explanations(asked) if explain else []
+        draw(lines, dots, load, setup.vintage, plot)
     if as_json:
         answer: dict[str, Any] = {
             "card": load.card.name,
             "isl": load.input_tokens,
             "osl": load.output_tokens,
-            "vintage": vintage,
+            "vintage": setup.vintage,
             "points": _points(lines),
             "not_reached": missed,
             "measured": dots,
             "claims": [vars(claim) for claim in found],
         }
-        show_json({**answer, "explain": explained} if explain else answer)
+        show_json(answer | ({"explain": explanations} if explain else {}))
         return
-    show_figure(lines, load, vintage)
+    show_figure(lines, load, setup.vintage)
     show_claims(found)
-    for each in explained:
+    for each in explanations:
         show_explanation(each)
     if plot is not None:
         typer.echo(f"Wrote {plot}.")
@@ -198,25 +197,24 @@ def _points(lines: Any) -> list[dict[str, Any]]:
     return found
 
 
-def _not_reached(asked: Asked, lines: Any) -> list[dict[str, Any]]:
+def _not_reached(names: list[str], speeds: tuple[float, ...], lines: Any) -> list[dict[str, Any]]:
     """Pools and speeds that were asked for and that no layout serves."""
     reached = set(zip(lines["pool"], lines["tps_user"], strict=True))
-    pairs = [(name, speed) for name in asked.names for speed in asked.speeds]
-    return [{"pool": name, "tps_user": speed} for name, speed in pairs if (name, speed) not in reached]
+    return [{"pool": name, "tps_user": speed} for name in names for speed in speeds if (name, speed) not in reached]
 
 
-def _notes(asked: Asked, missed: list[dict[str, Any]]) -> None:
+def _notes(asked: _Asked, missed: list[dict[str, Any]]) -> None:
     """On stderr: speeds that are not reached, and a table of the user's that no pool reads."""
     from procure.performance.figure import Pool
 
-    load, own = asked.load, asked.curves
-    for name in asked.names:
+    names, load, own = asked.names, asked.load, asked.setup.curves
+    for name in names:
         speeds = [f"{each['tps_user']:g}" for each in missed if each["pool"] == name]
         if speeds:
             typer.echo(f"Note: {name} does not reach {', '.join(speeds)} TPS/User at these lengths.", err=True)
     if own is None:
         return
-    pools = [Pool.named(name, asked.catalogue) for name in asked.names]
+    pools = [Pool.named(name, asked.catalogue) for name in names]
     for pool in pools:
         if pool.slowed:
             text = f"Note: {own.file} states {pool.sku.name}, not its power mode {pool.label}, which stays physics."
@@ -243,18 +241,16 @@ def _catalogue(hardware: Path | None) -> Any:
     return Catalogue.read() if hardware is None else Catalogue.read(read_csv(hardware, HARDWARE_COLUMNS))
 
 
-def _explanations(asked: Asked) -> list[dict[str, Any]]:
+def _explanations(asked: _Asked) -> list[dict[str, Any]]:
     from procure.performance.decode import Deployment
     from procure.performance.explain import explain_decode, explain_prefill
     from procure.performance.figure import Pool
 
     found, load = [], asked.load
-    kept = load.reused_share * load.input_tokens
     for name in asked.names:
         pool = Pool.named(name, asked.catalogue)
-        precision = load.precision(pool.sku)
-        deployment = Deployment(pool.sku, load.card, precision, load.kv_format, asked.vintage, pool.lpx)
-        prefill = explain_prefill(deployment, load.input_tokens - kept, kept)
+        deployment = Deployment(pool.sku, load.card, load.setup(pool.sku, asked.setup), pool.lpx)
+        prefill = explain_prefill(deployment, load.input_tokens - load.kept_tokens, load.kept_tokens)
         for speed in asked.speeds:
             step = explain_decode(deployment, load.input_tokens + load.output_tokens / 2, speed)
             found.append({"pool": name, "tps_user": speed, "decode": step, "prefill": prefill})
@@ -270,12 +266,9 @@ def _one(option: str, lengths: list[int]) -> float:
     return float(lengths[0])
 
 
-def _speeds(text: str | None) -> tuple[float, ...]:
+def _speeds(text: str) -> tuple[float, ...]:
     from procure.errors import Fault, InputError
-    from procure.performance.figure import SPEEDS
 
-    if not text:
-        return SPEEDS
     found, faults = [], []
     for part in text.split(","):
         try:

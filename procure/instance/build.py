@@ -50,7 +50,8 @@ def build(case: Case, cache: Cache | None = None) -> Instance:
     ordered = replace(case, tables={name: in_order(frame) for name, frame in case.tables.items()})
     run = Build(ordered, Cache() if cache is None else cache)
     run.stage("demand", demand_of.build, "case")
-    loads = run.stage("loads", service.loads, "case", "demand")
+    run.stage("rules", service.rules_of, "case")
+    loads = run.stage("loads", service.loads, "case", "demand", "rules")
     tables = {name: run.stage(name, make, *given) for name, make, given in TABLES}
     tables |= run.stage("stores", retention.store_tables, "case")
     tables |= _work_tables(run, list(loads))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,12 +13,11 @@ from procure import performance
 from procure.instance.first_token import bucket_means, curve_nodes, late_shares, share_in_time
 from procure.instance.instance import table
 from procure.instance.retention import Stores, store_reads
-from procure.instance.service import Load, machines, own_curves, vintages
+from procure.instance.service import Load, machines
 
 if TYPE_CHECKING:
     from procure.case import Case
     from procure.catalogue import Sku
-    from procure.performance import Curves
 
 Prefix = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
 """Tokens whose cache is there already, of a length, the share that a return reuses and the shared prefix."""
@@ -30,11 +29,11 @@ def ways(case: Case, load: Load) -> Ways:
     In full behind the shared prefix, or from each store that the pool can read; a way that is late for all is one too,
     since some may be.
     """
-    made, own, stores = Ways([], []), own_curves(case), store_reads(case)
+    made, stores = Ways([], []), store_reads(case)
     for pool in machines(case, "gpu"):
-        _full(case, load, pool, own, made)
+        _full(case, load, pool, made)
         if load.buckets["reused_share"].max() > 0:
-            _reused(case, load, pool, stores, own, made)
+            _reused(case, load, pool, stores, made)
     return made
 
 
@@ -70,25 +69,26 @@ def _behind_own_cache(length: np.ndarray, reused: np.ndarray, shared: np.ndarray
     return np.maximum(reused * length, np.minimum(shared, length))
 
 
-def _prefill(case: Case, load: Load, pool: Sku, prefix_of: Prefix, own: Curves | None) -> Prefill:
+def _prefill(case: Case, load: Load, pool: Sku, prefix_of: Prefix) -> Prefill:
     """The cost is the bucket's mean of the function, which is not linear in the length.
 
-    The first token includes handing the cache to the decoding GPUs. ``own`` are the user's rates.
+    The first token includes handing the cache to the decoding GPUs. Later software shortens latencies, not
+    GPU-seconds of work.
     """
     b = load.buckets
     gpu_s = np.zeros(len(b))
     prefix: dict[int, np.ndarray] = {}
     first: dict[int, np.ndarray] = {}
     quarter, reused, shared = (b[name].to_numpy() for name in ("t", "reused_share", "shared_prefix_tokens"))
-    formats: dict[str, Any] = {"weight_precision": load.weight_precision, "kv_format": load.kv_format, "curves": own}
-    for length, share in load.nodes:  # at once: later software on a path shortens latencies, not GPU-seconds of work
+    for length, share in load.nodes:
         kept = prefix_of(length, reused, shared)
-        formats["vintage"] = case.settings.vintage
         gpu_s += share * performance.prefill_gpu_seconds(
-            pool, load.card, new_tokens=length - kept, prefix_tokens=kept, **formats
+            pool, load.card, load.setup, new_tokens=length - kept, prefix_tokens=kept
         )
-    for vintage, at in vintages(case, b).items():
-        formats["vintage"] = vintage
+    months = b["months"].to_numpy()
+    for later in dict.fromkeys(months.tolist()):
+        at = np.flatnonzero(months == later)
+        setup = replace(load.setup, vintage=f"{load.setup.vintage}+{later}" if later else load.setup.vintage)
         quarters = list(dict.fromkeys(quarter[at].tolist()))
         whole = np.stack([load.lengths[t] for t in quarters])
         of = [quarter == t for t in quarters]
@@ -96,42 +96,41 @@ def _prefill(case: Case, load: Load, pool: Sku, prefix_of: Prefix, own: Curves |
         seconds = performance.first_token_s(
             pool,
             load.card,
+            setup,
             new_tokens=(whole - kept).ravel(),
             prefix_tokens=kept.ravel(),
             queue=performance.Queue(case.settings.utilisation_cap, load.scenario.ttft_share),
             link_share=case.settings.store_utilisation_cap,
-            **formats,
         )
         prefix |= dict(zip(quarters, kept, strict=True))
         first |= dict(zip(quarters, seconds.reshape(whole.shape), strict=True))
     return Prefill(gpu_s, prefix, first)
 
 
-def _full(case: Case, load: Load, pool: Sku, own: Curves | None, made: Ways) -> None:
-    cost = _prefill(case, load, pool, _behind_shared_prefix, own)
+def _full(case: Case, load: Load, pool: Sku, made: Ways) -> None:
+    cost = _prefill(case, load, pool, _behind_shared_prefix)
     none = np.zeros(len(load.buckets))
     tokens, shared = (load.buckets[name].to_numpy(float) for name in ("input_tokens", "shared_prefix_tokens"))
-    stated = performance.prefill_is_stated(pool, load.card, load.weight_precision, tokens, shared, own)
+    stated = performance.prefill_is_stated(pool, load.card, load.setup, tokens, shared)
     evidence = np.where(stated, "user", "physics").tolist()
     _add(load, pool, "recompute", cost.gpu_s, cost.first_token_s, (none, none), evidence, made)
 
 
-def _reused(case: Case, load: Load, pool: Sku, stores: Stores, own: Curves | None, made: Ways) -> None:
+def _reused(case: Case, load: Load, pool: Sku, stores: Stores, made: Ways) -> None:
     b = load.buckets
     share, shared = b["reused_share"].to_numpy(float), b["shared_prefix_tokens"].to_numpy(float)
-    cost = _prefill(case, load, pool, _behind_own_cache, own)
+    cost = _prefill(case, load, pool, _behind_own_cache)
     visible = b["visible_tokens"].to_numpy(float)
     read, valid = np.zeros(len(b)), np.zeros(len(b))
     for length, part in load.nodes:
         kept = _behind_own_cache(length, share, shared)
-        read += part * np.asarray(load.card.transferred_bytes(kept, load.kv_format), dtype=float)
+        read += part * np.asarray(load.card.transferred_bytes(kept, load.setup.kv_format), dtype=float)
         valid += part * _valid_bytes(load, length + visible, kept)
-    formats = {"weight_precision": load.weight_precision, "kv_format": load.kv_format}
     for store, (owner, speed) in stores.items():
         if owner in ("", pool.name) and speed(pool) > 0:
             seconds = {
                 t: cost.first_token_s[t]
-                + performance.load_s(pool, load.card, prefix_tokens=kept, bytes_per_s_per_gpu=speed(pool), **formats)
+                + performance.load_s(pool, load.card, load.setup, prefix_tokens=kept, bytes_per_s_per_gpu=speed(pool))
                 for t, kept in cost.prefix_tokens.items()
             }
             _add(load, pool, store, cost.gpu_s, seconds, (read, valid), ["physics"] * len(b), made)
@@ -156,8 +155,8 @@ def _valid_bytes(load: Load, tokens: np.ndarray, kept: np.ndarray) -> np.ndarray
 
     Entries of tokens stay. A recurrent state or a window is of one length, so the longer sequence's is written whole.
     """
-    whole = np.asarray(load.card.stored_bytes(tokens, load.kv_format), dtype=float)
-    moved = np.asarray(load.card.transferred_bytes(tokens, load.kv_format, cached_tokens=kept), dtype=float)
+    whole = np.asarray(load.card.stored_bytes(tokens, load.setup.kv_format), dtype=float)
+    moved = np.asarray(load.card.transferred_bytes(tokens, load.setup.kv_format, cached_tokens=kept), dtype=float)
     return whole - moved
 
 

@@ -26,21 +26,31 @@ LEAST_TPS = 1.0
 
 @dataclass(frozen=True)
 class Load:
-    """A workload as the builders need it: its card, formats, resolved scenario row and bucket rows of all quarters."""
+    """A workload as the builders need it: its card, setup, resolved scenario row and bucket rows of all quarters."""
 
     name: str
     card: Card
-    weight_precision: str
-    kv_format: str
+    setup: performance.Setup
+    """At the level of software that the case states; the months since are those of each bucket row."""
     scenario: Any
     buckets: pd.DataFrame
+    """Among its columns ``months``: further months of software when the row's quarter begins."""
     nodes: list[tuple[np.ndarray, np.ndarray]]
     """Lengths (tokens) and shares, one of each per bucket, over which a function of length has the bucket's mean."""
     lengths: dict[int, np.ndarray]
     """Input tokens at the points of :data:`procure.demand.lengths.SHARES`, by quarter."""
 
 
-def loads(case: Case, demand: Demand) -> dict[str, Load]:
+def rules_of(case: Case) -> performance.Rules:
+    """What performance takes as given in a case.
+
+    Raises:
+        InputError: a premise that is missing or out of range.
+    """
+    return performance.Rules.of(performance.premises_of(case.catalogue))
+
+
+def loads(case: Case, demand: Demand, rules: performance.Rules) -> dict[str, Load]:
     """The workloads of a case by name, with their buckets; quarters without requests are left out."""
     asked = demand.rates[demand.rates["requests_per_s"] > 0]
     keys = ["quarter", "workload", "bucket"]
@@ -51,13 +61,14 @@ def loads(case: Case, demand: Demand) -> dict[str, Load]:
     scenario = {row.workload: row for row in demand.scenarios.itertuples()}
     returning = demand.reuse_path[["quarter", "workload", "reused_share"]]
     active = active.merge(returning, on=["quarter", "workload"], how="left").fillna({"reused_share": 0.0})
+    pace, months, curves = case.settings.vintage, _months(case, rules), own_curves(case)
+    active["months"] = active["t"].map(dict(enumerate(months)))
     by_workload = dict(list(active.groupby("workload", sort=False)))
     return {
         row.workload: Load(
             row.workload,
             case.cards[row.card],
-            row.weight_precision,
-            row.kv_format,
+            performance.Setup(row.weight_precision, row.kv_format, pace, rules, curves),
             scenario[row.workload],
             by_workload[row.workload].reset_index(drop=True),
             _nodes(demand.nodes, by_workload[row.workload]),
@@ -66,6 +77,12 @@ def loads(case: Case, demand: Demand) -> dict[str, Load]:
         for row in case.tables["workloads"].itertuples()
         if row.workload in by_workload
     }
+
+
+def _months(case: Case, rules: performance.Rules) -> list[int]:
+    """Further months of software, beyond the level that the case states, at the beginning of each quarter."""
+    at = [rules.software.vintage_at(case.settings.vintage, str(quarter)) for quarter in case.quarters]
+    return [int(vintage.partition("+")[2] or 0) for vintage in at]
 
 
 def _nodes(nodes: pd.DataFrame, buckets: pd.DataFrame) -> list[tuple[np.ndarray, np.ndarray]]:
@@ -111,7 +128,7 @@ def lengths_table(loads: Mapping[str, Load]) -> pd.DataFrame:
         visible = b["visible_tokens"].to_numpy(float)
         size = np.zeros(len(b))
         for tokens, share in load.nodes:
-            size += share * np.asarray(load.card.stored_bytes(tokens + visible, load.kv_format), dtype=float)
+            size += share * np.asarray(load.card.stored_bytes(tokens + visible, load.setup.kv_format), dtype=float)
         rows += [
             (
                 r.t,
@@ -167,16 +184,6 @@ def percentile_factor(case: Case) -> float:
     return 1.0 / float(slower.value)
 
 
-def vintages(case: Case, buckets: pd.DataFrame) -> dict[str, np.ndarray]:
-    """Positions of the bucket rows by the software vintage of their quarter, on the path that the case states.
-
-    Software is taken as it is when the quarter begins.
-    """
-    at = [performance.vintage_at(case.settings.vintage, str(quarter)) for quarter in case.quarters]
-    of_row = np.array([at[t] for t in buckets["t"]])
-    return {str(vintage): np.flatnonzero(of_row == vintage) for vintage in dict.fromkeys(of_row)}
-
-
 def serve_rows(case: Case, load: Load) -> list[tuple[Any, ...]]:
     """Rows of the table ``serve``: decode points of every bucket of a workload on every pool that can serve it.
 
@@ -184,10 +191,10 @@ def serve_rows(case: Case, load: Load) -> list[tuple[Any, ...]]:
     (largest batch, then smaller ones) go together.
     """
     rows: list[tuple[Any, ...]] = []
-    curves, lpx = own_curves(case), machines(case, "lpx")
+    factor, lpx = percentile_factor(case), machines(case, "lpx")
     for pool in machines(case, "gpu"):
         for partner in (None, *lpx) if pool.pairs_with_lpx else (None,):
-            rows += _points(case, load, pool, partner, curves)
+            rows += _points(load, pool, partner, factor)
     return rows
 
 
@@ -206,12 +213,9 @@ Ranks = list[dict[tuple[int, int], tuple[Point, Phase]]]
 """Operating points of each phase by (bucket row, rank): points of equal rank go together."""
 
 
-def _points(
-    case: Case, load: Load, pool: Sku, lpx: Sku | None, curves: performance.Curves | None
-) -> list[tuple[Any, ...]]:
+def _points(load: Load, pool: Sku, lpx: Sku | None, factor: float) -> list[tuple[Any, ...]]:
     """Rows of ``serve``: of each bucket as many ranks as every one of its phases has a point of."""
-    factor = percentile_factor(case)
-    ranks, offered = _ranks(load, pool, lpx, curves, case, factor)
+    ranks, offered = _ranks(load, pool, lpx, factor)
     partner = "" if lpx is None else lpx.name
     name = f"{pool.name}+{partner}" if partner else pool.name
     rows = []
@@ -224,9 +228,7 @@ def _points(
     return rows
 
 
-def _ranks(
-    load: Load, pool: Sku, lpx: Sku | None, curves: performance.Curves | None, case: Case, factor: float
-) -> tuple[Ranks, np.ndarray]:
+def _ranks(load: Load, pool: Sku, lpx: Sku | None, factor: float) -> tuple[Ranks, np.ndarray]:
     """The points of each phase, and how many ranks all phases of a bucket row have."""
     b = load.buckets
     output = (b["thinking_tokens"] + b["visible_tokens"]).to_numpy(float)
@@ -235,29 +237,25 @@ def _ranks(
     ranks: Ranks = []
     offered = np.full(len(b), np.iinfo(int).max)
     for phase in phases(load):
-        found: dict[tuple[int, int], tuple[Point, Phase]] = {}
-        for vintage, rows_of in vintages(case, b).items():
-            points = performance.decode_points(
-                pool,
-                load.card,
-                weight_precision=load.weight_precision,
-                kv_format=load.kv_format,
-                context_mean=mean[rows_of],
-                context_upper=upper[rows_of],
-                tps_user=np.full(len(rows_of), max(phase.tps * factor, LEAST_TPS)),
-                vintage=vintage,
-                lpx=lpx,
-                curves=curves,
-            )
-            element = points["element"].to_numpy()
-            count = np.bincount(element, minlength=len(rows_of))
-            place = np.arange(len(points)) - np.repeat(np.cumsum(count) - count, count)
-            columns = [points[name].tolist() for name in Point._fields]
-            keys = zip(rows_of[element].tolist(), place.tolist(), strict=True)
-            for key, values in zip(keys, zip(*columns, strict=True), strict=True):
-                found[key] = (Point(*values), phase)
-            offered[rows_of] = np.minimum(offered[rows_of], count)
-        ranks.append(found)
+        points = performance.decode_points(
+            pool,
+            load.card,
+            load.setup,
+            context_mean=mean,
+            context_upper=upper,
+            tps_user=np.full(len(b), max(phase.tps * factor, LEAST_TPS)),
+            months=b["months"].to_numpy(float),
+            lpx=lpx,
+        )
+        element = points["element"].to_numpy()
+        count = np.bincount(element, minlength=len(b))
+        place = np.arange(len(points)) - np.repeat(np.cumsum(count) - count, count)
+        columns = [points[name].tolist() for name in Point._fields]
+        keys = zip(element.tolist(), place.tolist(), strict=True)
+        ranks.append(
+            {key: (Point(*values), phase) for key, values in zip(keys, zip(*columns, strict=True), strict=True)}
+        )
+        offered = np.minimum(offered, count)
     return ranks, offered
 
 
@@ -287,18 +285,22 @@ def idle_hbm_table(case: Case, loads: Mapping[str, Load]) -> pd.DataFrame:
     """HBM of an idle unit that parked caches may use: what the heaviest resident card leaves."""
     rows = []
     for pool in machines(case, "gpu"):
-        room = [performance.idle_hbm_bytes_per_gpu(pool, at.card, at.weight_precision) for at in loads.values()]
+        room = [_idle_bytes(pool, load) for load in loads.values()]
         rows.append((pool.name, pool.gpus * max(0.0, min(room, default=0.0))))
     return table("idle_hbm", rows)
+
+
+def _idle_bytes(pool: Sku, load: Load) -> float:
+    return performance.idle_hbm_bytes_per_gpu(pool, load.card, load.setup.weight_precision, load.setup.rules)
 
 
 def lpx_copies_table(case: Case, loads: Mapping[str, Load]) -> pd.DataFrame:
     """Whole LPX racks of each SKU per copy of a card, and copies that fit in a pod."""
     rows = []
-    for card in {load.card.name: load.card for load in loads.values()}.values():
+    for name, load in {load.card.name: load for load in loads.values()}.items():
         for sku in machines(case, "lpx"):
-            racks = performance.lpx_racks_per_copy(card, sku)
-            rows.append((card.name, sku.name, racks, int(case.settings.lpx_per_pod) // racks))
+            racks = performance.lpx_racks_per_copy(load.card, sku, load.setup.rules.lpx)
+            rows.append((name, sku.name, racks, int(case.settings.lpx_per_pod) // racks))
     return table("lpx_copies", sorted(row for row in rows if row[3] > 0))
 
 

@@ -4,7 +4,6 @@ from procure.performance.first_token import first_token_s, load_s
 from procure.performance.lpx import lpx_racks_per_copy
 from procure.performance.measured import Curves
 from procure.performance.own_prefill import prefill_gpu_seconds, prefill_is_stated
-from procure.performance.physics import vintage_at
 from procure.performance.points import (
     decode_points,
     idle_hbm_bytes_per_gpu,
@@ -12,10 +11,13 @@ from procure.performance.points import (
     prefill_latency_s,
 )
 from procure.performance.queueing import Queue
+from procure.performance.rules import Rules, Setup, premises_of
 
 __all__ = [
     "Curves",
     "Queue",
+    "Rules",
+    "Setup",
     "decode_points",
     "first_token_s",
     "idle_hbm_bytes_per_gpu",
@@ -25,5 +27,5 @@ __all__ = [
     "prefill_gpus_per_replica",
     "prefill_is_stated",
     "prefill_latency_s",
-    "vintage_at",
+    "premises_of",
 ]

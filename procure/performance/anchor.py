@@ -32,7 +32,7 @@ CONTEXT_MATCH = 0.12
 """Wide enough for a curve to answer for its nominal lengths, which are 11% above the drawn ones."""
 
 Rates = Callable[[Deployment, np.ndarray], np.ndarray]
-"""Best tokens/s per decode GPU by physics, for rows (mean context, upper context, TPS/User) of shape (3, n)."""
+"""Best tokens/s per decode GPU by physics, for rows (mean context, upper context, TPS/User, months), shape (4, n)."""
 _SCALED = ("batch_per_replica", "streams_per_gpu", "tokens_per_s_per_gpu")
 
 
@@ -56,7 +56,7 @@ def anchored(
     Args:
         table: points with ``element``, evidence and source.
         deployment: what serves.
-        asked: mean context, upper context and TPS/User of each element, shape (3, n).
+        asked: mean context, upper context, TPS/User and further months of each element, shape (4, n).
         known: curves.
         rates: physics alone.
     """
@@ -103,9 +103,8 @@ def _scale(table: pd.DataFrame, hit: np.ndarray, factor: np.ndarray) -> None:
 
 def rows_for(deployment: Deployment, known: Curves) -> pd.DataFrame:
     """Rows of the curves that apply to a deployment, in order of TPS/User."""
-    pool, card = deployment.pool.name, deployment.card.name
-    paired = deployment.lpx is not None
-    return known.of(pool, card, deployment.weight_precision, deployment.vintage, with_lpx=paired)
+    pool, card, setup = deployment.pool.name, deployment.card.name, deployment.setup
+    return known.of(pool, card, setup.weight_precision, setup.vintage, with_lpx=deployment.lpx is not None)
 
 
 def answered(deployment: Deployment, asked: np.ndarray, known: Curves) -> np.ndarray:
@@ -124,28 +123,32 @@ def _context(curve: pd.DataFrame, known: Curves) -> float:
 
 
 def _read(deployment: Deployment, curve: pd.DataFrame, asked: np.ndarray, rates: Rates, known: Curves) -> _Reading:
-    """The ratio is taken at the software of the curve (its vintage, or the deployment's own for a user's table)."""
+    """The ratio is taken at the software of the curve (its vintage, or each element's own for a user's table)."""
     speeds = curve["tps_user"].to_numpy(dtype=float)
     inside = np.clip(asked[2], speeds[0], speeds[-1])
     distinct, back = np.unique(inside, return_inverse=True)
     measured = np.exp(np.interp(distinct, speeds, np.log(curve["tokens_per_s_per_gpu"].to_numpy(dtype=float))))
     own, longest = _context(curve, known), float(known.drawn * (curve.iloc[0]["isl"] + curve.iloc[0]["osl"]))
-    then = replace(deployment, vintage=known.vintage or deployment.vintage)
+    then = replace(deployment, setup=replace(deployment.setup, vintage=known.vintage or deployment.setup.vintage))
     decode_rate = _decode_rate(then, curve, measured, known)
     if known.file:
         _check_prefill(known.file, curve, decode_rate, distinct, measured)
-    exact = decode_rate / rates(then, _lengths(own, longest, distinct))
-    falling = np.minimum.accumulate(np.where(np.isfinite(exact), exact, np.inf))
+    months, at = np.unique(np.zeros(len(inside)) if known.vintage else asked[3], return_inverse=True)
+    every = _same_lengths(own, longest, np.tile(distinct, len(months)), np.repeat(months, len(distinct)))
+    exact = decode_rate / rates(then, every).reshape(len(months), len(distinct))
+    falling = np.minimum.accumulate(np.where(np.isfinite(exact), exact, np.inf), axis=1)
     gap = asked[0] / own - 1.0
     near = np.abs(gap) <= CONTEXT_MATCH
-    factor = np.where(near, exact[back], np.where(np.isfinite(falling), falling, np.nan)[back])
+    factor = np.where(near, exact[at, back], np.where(np.isfinite(falling), falling, np.nan)[at, back])
     shorter = gap < -CONTEXT_MATCH
     if shorter.any():
         nearer = own * (1.0 - CONTEXT_MATCH)
-        edge = rates(deployment, _lengths(nearer, nearer, asked[2])) * exact[back]
+        edge = rates(deployment, _same_lengths(nearer, nearer, asked[2], asked[3])) * exact[at, back]
         least = edge / rates(deployment, np.ascontiguousarray(asked))
         factor = np.where(shorter, np.fmax(factor, least), factor)
-    on_curve = near & (asked[2] >= speeds[0]) & (asked[2] <= speeds[-1]) & (then.vintage == deployment.vintage)
+    on_curve = near & (asked[2] >= speeds[0]) & (asked[2] <= speeds[-1])
+    if known.vintage:
+        on_curve &= (deployment.setup.vintage == known.vintage) & (asked[3] == 0)
     nearest = np.searchsorted(speeds, inside, side="right") - 1
     return _Reading(factor, on_curve, nearest)
 
@@ -165,9 +168,9 @@ def _check_prefill(
         raise InputError([Fault(file, int(row) + 2, "tokens_per_s_per_gpu", f"{rate:g}", expected)])
 
 
-def _lengths(context: float, longest: float, tps_user: np.ndarray) -> np.ndarray:
-    """Elements of one context, shape (3, n)."""
-    return np.stack([np.full(tps_user.size, context), np.full(tps_user.size, longest), tps_user])
+def _same_lengths(context: float, longest: float, tps_user: np.ndarray, months: np.ndarray) -> np.ndarray:
+    """Elements of one context, shape (4, n)."""
+    return np.stack([np.full(tps_user.size, context), np.full(tps_user.size, longest), tps_user, months])
 
 
 def _decode_rate(deployment: Deployment, curve: pd.DataFrame, rate: np.ndarray, known: Curves) -> np.ndarray:
@@ -178,12 +181,9 @@ def _decode_rate(deployment: Deployment, curve: pd.DataFrame, rate: np.ndarray, 
     work = prefill_gpu_seconds(
         deployment.pool,
         deployment.card,
-        weight_precision=deployment.weight_precision,
-        kv_format=deployment.kv_format,
+        replace(deployment.setup, curves=known),
         new_tokens=np.array([first["isl"] * known.drawn]),
         prefix_tokens=np.zeros(1),
-        vintage=deployment.vintage,
-        curves=known,
     )
     left = 1.0 / rate - float(work[0]) / (first["osl"] * known.drawn)
     return np.where(left > 0, 1.0 / np.where(left > 0, left, 1.0), np.nan)

@@ -13,17 +13,16 @@ import numpy as np
 import pandas as pd
 from scipy.optimize import minimize
 
-from procure.performance.decode import Deployment, Lengths, best_rates, engine
+from procure.performance.decode import Elements, best_rates, engine
 from procure.performance.frontier import Curve, predicted_maximum, prefill_gpu_s_per_output_token
-from procure.performance.lpx import lpx_racks_per_copy, rack_seconds_per_token
-from procure.performance.measured import packaged_curves
 from procure.performance.observations import LENGTH_DRAWN
-from procure.performance.physics import FACTORS, Physics, premises
-from procure.performance.predict import catalogue
-from procure.sizing import load_card
+from procure.performance.physics import FACTORS, Physics
+from procure.performance.predict import Bench
 
 CLAIM = Curve("vr-nvl72", "deepseek-r1", "nvfp4", "fp8", 8_000.0, 1_000.0, True)
 """What the vendor's multiple is taken to be about; lengths are not drawn."""
+CLAIMED_TPS_USER = 400.0
+"""TPS/User that the vendor states it at."""
 
 PRIOR_WEIGHT = 0.1
 LEAST_SHARE = 0.05
@@ -32,24 +31,26 @@ _STARTS = (0.7, 0.85, 1.0)
 _STEP = -0.25
 
 
-def frontier_errors(rows: pd.DataFrame, rules: Physics) -> np.ndarray:
+def frontier_errors(rows: pd.DataFrame, bench: Bench, physics: Physics) -> np.ndarray:
     """Log of predicted over measured maximum tokens/s over all GPUs, one for each frontier row."""
     errors = np.zeros(len(rows))
     keys = ["sku", "card", "weight_precision", "kv_format", "isl", "osl", "speculation"]
     place = pd.Series(np.arange(len(rows)), index=rows.index)
     for key, group in rows.groupby(keys):
-        found = predicted_maximum(Curve.of(key), rules, group["tps_user"].to_numpy(dtype=float), all_gpus=True)
+        speeds = group["tps_user"].to_numpy(dtype=float)
+        found = predicted_maximum(Curve.of(key), bench, physics, speeds, all_gpus=True)
         measured = group["tps_per_gpu"].to_numpy(dtype=float)
         errors[place[group.index].to_numpy()] = np.log(np.maximum(found / measured, LEAST_SHARE))
     return errors
 
 
-def calibrate(rows: pd.DataFrame, rules: Physics, *, newer: bool = False) -> dict[str, float]:
+def calibrate(rows: pd.DataFrame, bench: Bench, physics: Physics, *, newer: bool = False) -> dict[str, float]:
     """Factors on latency, decode and prefill efficiency that bring the predicted maximum to frontier rows.
 
     Args:
         rows: frontier rows of one software date.
-        rules: physics to be scaled.
+        bench: hardware, cards and rules.
+        physics: what is to be scaled.
         newer: the rows are of newer software on the same hardware, which is never slower: latency at most 1,
             efficiencies at least 1.
     """
@@ -60,7 +61,7 @@ def calibrate(rows: pd.DataFrame, rules: Physics, *, newer: bool = False) -> dic
         return {name: float(each) for name, each in zip(FACTORS, np.exp(np.clip(logs, floor, ceiling)), strict=True)}
 
     def loss(logs: np.ndarray) -> float:
-        error = np.mean(np.abs(frontier_errors(rows, rules.scaled(**factors(logs)))))
+        error = np.mean(np.abs(frontier_errors(rows, bench, physics.scaled(**factors(logs)))))
         return float(error + PRIOR_WEIGHT * np.sum(logs**2))
 
     found = []
@@ -73,57 +74,59 @@ def calibrate(rows: pd.DataFrame, rules: Physics, *, newer: bool = False) -> dic
     return factors(best.x)
 
 
-def lpx_scale(rules: Physics) -> float:
-    """Factor on LPX throughput with which the figure of DeepSeek-R1 at 8k/1k shows the vendor's multiple.
+def lpx_basis(bench: Bench, physics: Physics) -> dict[str, float]:
+    """What turns the vendor's multiple into the pair's scale: figures of ``LpxRules`` of the claim's own load.
 
     The multiple is of tokens/s per MW over VR NVL72 alone at the claimed TPS/User. VR alone there is its fastest
-    measured point, moved by the physics to that speed and to the figure's context. With c the kW behind a decoded
-    token/s of the pair (GPUs / throughput + LPX rack-seconds x rack kW) and p the kW of its prefill, the factor s
-    solves ``1 / (c / s + p) = multiple x VR tokens/s per kW``. kW include what units drag along; the PUE cancels.
+    measured point, moved by the physics to that speed and to the figure's context. kW include what units drag along;
+    the PUE cancels.
 
     Args:
-        rules: physics of VR NVL72 at the date of its curve, bring-up included.
+        bench: hardware, cards, rules and curves.
+        physics: of VR NVL72 at the date of its curve, bring-up included.
     """
-    pool, lpx = catalogue().sku(CLAIM.sku), catalogue().sku("lpx")
-    claim = premises()["lpx"]["vendor_multiple"]
-    speed = float(claim["at_tps_user"])
+    pool, lpx = bench.sku(CLAIM.sku), bench.sku("lpx")
     gpu_kw, rack_kw = (pool.power_kw + pool.attach_kw) / pool.gpus, lpx.power_kw + lpx.attach_kw
-    prefill_s = _prefill_s(CLAIM.isl, CLAIM.osl, rules)
-    alone = 1.0 / (1.0 / _alone(speed, rules) + prefill_s)
-    return paired_kw(rules, speed, gpu_kw, rack_kw) / (gpu_kw / (float(claim["value"]) * alone) - gpu_kw * prefill_s)
+    return {
+        "paired_s": paired_s(bench, physics, CLAIMED_TPS_USER, rack_kw / gpu_kw),
+        "alone_tokens_per_s": _alone(bench, physics),
+        "alone_prefill_s": _prefill_s(bench, physics, CLAIM.isl, CLAIM.osl),
+    }
 
 
-def paired_kw(rules: Physics, tps_user: float, gpu_kw: float, rack_kw: float) -> float:
-    """KW behind one decoded token/s of VR NVL72 + LPX at its highest throughput, by physics alone, no prefill."""
-    lpx, card = catalogue().sku("lpx"), load_card(CLAIM.card)
-    deployment = Deployment(catalogue().sku(CLAIM.sku), card, CLAIM.weight_precision, CLAIM.kv_format, "base", lpx)
-    asked = engine(deployment, _claimed_lengths(), rules)
+def paired_s(bench: Bench, physics: Physics, tps_user: float, gpus_per_rack: float) -> float:
+    """GPU-seconds behind one decoded token of VR NVL72 + LPX at its highest throughput, by physics, no prefill.
+
+    An LPX rack counts as so many GPUs as draw its power.
+    """
+    deployment = replace(CLAIM.deployment(bench), lpx=bench.sku("lpx"))
+    asked = engine(deployment, _claimed(tps_user), physics)
     rate = asked.rates(asked.largest_batch(np.array([tps_user])))[0]
     verified = np.broadcast_to((1.0 + asked.drafts) / asked.tokens_per_step, rate.shape)
-    lpx_s = rack_seconds_per_token(deployment.work, lpx, lpx_racks_per_copy(card, lpx), verified)
+    copy = deployment.copy()
+    assert copy is not None
     best = rate.argmax()
-    return float(gpu_kw / rate.flat[best] + lpx_s.flat[best] * rack_kw)
+    return float(1.0 / rate.flat[best] + copy.rack_seconds_per_token(verified).flat[best] * gpus_per_rack)
 
 
-def _alone(tps_user: float, rules: Physics) -> float:
-    """Decode tokens/s per GPU of VR NVL72 beyond its fastest measured point."""
-    deployment = Deployment(
-        catalogue().sku(CLAIM.sku), load_card(CLAIM.card), CLAIM.weight_precision, CLAIM.kv_format, "base"
-    )
-    curve = packaged_curves().of(CLAIM.sku, CLAIM.card, CLAIM.weight_precision, "base")
+def _alone(bench: Bench, physics: Physics) -> float:
+    """Decode tokens/s per GPU of VR NVL72 at the claimed speed, beyond its fastest measured point."""
+    curve = bench.rules.curves.of(CLAIM.sku, CLAIM.card, CLAIM.weight_precision, "base")
     last = curve.iloc[-1]
     isl, osl = LENGTH_DRAWN * last["isl"], LENGTH_DRAWN * last["osl"]
-    measured = 1.0 / (1.0 / last["tokens_per_s_per_gpu"] - _prefill_s(isl, osl, rules))
-    drawn = Lengths(*(np.array([isl + osl / 2]) for _ in range(2)))
-    there = best_rates(deployment, drawn, np.array([last["tps_user"]]), rules)[0]
-    return float(measured * best_rates(deployment, _claimed_lengths(), np.array([tps_user]), rules)[0] / there)
+    measured = 1.0 / (1.0 / last["tokens_per_s_per_gpu"] - _prefill_s(bench, physics, isl, osl))
+    deployment, drawn = CLAIM.deployment(bench), Elements.alike(isl + osl / 2, np.array([last["tps_user"]]))
+    there, claimed = (best_rates(deployment, each, physics)[0] for each in (drawn, _claimed(CLAIMED_TPS_USER)))
+    return float(measured * claimed / there)
 
 
-def _claimed_lengths() -> Lengths:
-    return Lengths(np.array([CLAIM.isl + CLAIM.osl / 2]), np.array([CLAIM.isl + CLAIM.osl]))
+def _claimed(tps_user: float) -> Elements:
+    """The claim's load at a speed, its longest sequence included."""
+    longest = np.array([CLAIM.isl + CLAIM.osl])
+    return replace(Elements.alike(CLAIM.isl + CLAIM.osl / 2, np.array([tps_user])), upper=longest)
 
 
-def _prefill_s(isl: float, osl: float, rules: Physics) -> float:
+def _prefill_s(bench: Bench, physics: Physics, isl: float, osl: float) -> float:
     """GPU-seconds of prefill behind one output token."""
     drawn = replace(CLAIM, isl=isl / LENGTH_DRAWN, osl=osl / LENGTH_DRAWN)
-    return prefill_gpu_s_per_output_token(drawn, rules)
+    return prefill_gpu_s_per_output_token(drawn, bench, physics)

@@ -6,17 +6,16 @@ pools are compared at the same TPS/User and software date; where one of them doe
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
 
 from procure.catalogue import Catalogue
 from procure.performance.figure import Load, figure
-from procure.performance.lpx import vendor_scale
 from procure.performance.own_prefill import prefill_gpu_seconds
 from procure.performance.points import decode_points
+from procure.performance.rules import Setup
 
 SUPPORTED, NOT_SUPPORTED, VENDOR, UNKNOWN = "supported", "not supported", "vendor claim", "cannot be told"
 SPEEDS = (50.0, 75.0, 100.0, 150.0, 200.0, 250.0, 300.0, 350.0, 400.0)
@@ -34,16 +33,16 @@ class Claim:
     numbers: str
 
 
-def claims(load: Load, vintage: str, catalogue: Catalogue | None = None) -> list[Claim]:
+def claims(load: Load, setup: Setup, catalogue: Catalogue | None = None) -> list[Claim]:
     """Every statement of the article about NVL72, LPX and CMX throughput, tested on one card.
 
     Args:
         load: card, formats and lengths.
-        vintage: software vintage.
+        setup: software and rules; a user's table is not looked at.
         catalogue: hardware; the packaged one by default.
     """
-    hardware = catalogue or Catalogue.read()
-    lines = figure([BLACKWELL, RUBIN, PAIR], load, vintage=vintage, speeds=SPEEDS, catalogue=hardware)
+    hardware, setup = catalogue or Catalogue.read(), replace(setup, curves=None)
+    lines = figure([BLACKWELL, RUBIN, PAIR], load, setup, speeds=SPEEDS, catalogue=hardware)
     table = lines.pivot(index="tps_user", columns="pool", values="tokens_per_s_per_mw").reindex(SPEEDS)
     table = table.reindex(columns=[BLACKWELL, RUBIN, PAIR])
     evidence = lines.set_index(["pool", "tps_user"])["evidence"]
@@ -54,8 +53,8 @@ def claims(load: Load, vintage: str, catalogue: Catalogue | None = None) -> list
         _ten_times(rubin, evidence),
         _thirty_five_times(table),
         _three_and_a_half_times(table),
-        _low_speed(table),
-        cmx_multiple(load, vintage, hardware),
+        _low_speed(table, setup),
+        cmx_multiple(load, setup, hardware),
     ]
 
 
@@ -139,7 +138,7 @@ def _three_and_a_half_times(table: pd.DataFrame) -> Claim:
     )
 
 
-def _low_speed(table: pd.DataFrame) -> Claim:
+def _low_speed(table: pd.DataFrame, setup: Setup) -> Claim:
     ratio = (table[PAIR] / table[RUBIN])[table.index <= 100]
     known = ratio[np.isfinite(ratio)]
     verdict = UNKNOWN
@@ -150,12 +149,12 @@ def _low_speed(table: pd.DataFrame) -> Claim:
         "With LPX throughput per MW is not high at low TPS/User",
         verdict,
         f"pair over Rubin alone per MW at {said} (the pair's curve carries the vendor's scale; without it about "
-        f"{known.max() / vendor_scale():.1f})",
+        f"{known.max() / setup.rules.lpx.scale:.1f})",
     )
 
 
 def cmx_multiple(
-    load: Load, vintage: str, catalogue: Catalogue, multiple: float = 5.0, reused_share: float = 0.95
+    load: Load, setup: Setup, catalogue: Catalogue, multiple: float = 5.0, reused_share: float = 0.95
 ) -> Claim:
     """Which share of requests must hit a cache for ``multiple`` times the throughput of recomputing everything.
 
@@ -163,22 +162,19 @@ def cmx_multiple(
     baseline is hit = 0. The pool is VR NVL72, a hit reuses ``reused_share`` of the prompt, decode runs at 50 TPS/User.
     """
     pool = catalogue.sku(RUBIN)
-    formats: dict[str, Any] = {"weight_precision": load.precision(pool), "kv_format": load.kv_format}
-    formats |= {"vintage": vintage}
+    setup = load.setup(pool, setup)
     prompt, answer = 100_000.0, 440.0
     if prompt + answer > load.card.max_context_tokens:
         prompt = load.card.max_context_tokens - answer
     kept = np.array([0.0, reused_share * prompt])
-    full, short = prefill_gpu_seconds(pool, load.card, new_tokens=prompt - kept, prefix_tokens=kept, **formats)
+    full, short = prefill_gpu_seconds(pool, load.card, setup, new_tokens=prompt - kept, prefix_tokens=kept)
     points = decode_points(
         pool,
         load.card,
+        setup,
         context_mean=[prompt + answer / 2],
         context_upper=[prompt + answer],
         tps_user=[50.0],
-        weight_precision=formats["weight_precision"],
-        kv_format=formats["kv_format"],
-        vintage=vintage,
     )
     text = f"CMX gives {multiple:g} times the tokens/s"
     if points.empty:

@@ -14,17 +14,9 @@ from procure.performance.layouts import (
     room_bytes_per_gpu,
     smallest_batch,
 )
-from procure.performance.lpx import (
-    attention_resident_bytes_per_gpu,
-    ffn_seconds_per_token,
-    lpx_premise,
-    lpx_racks_per_copy,
-    paired_terms,
-    paired_weight_seconds,
-    rack_seconds_per_token,
-    vendor_scale,
-)
-from procure.performance.physics import Physics, calibrated_apart, fitted, physics, premise, premises
+from procure.performance.lpx import Copy, attention_resident_bytes_per_gpu, paired_terms, paired_weight_seconds
+from procure.performance.physics import Physics
+from procure.performance.rules import Band, Setup
 from procure.performance.step import (
     Layout,
     Streams,
@@ -46,27 +38,54 @@ BATCH_FRACTIONS = (1.0, 0.75, 0.5, 0.25)
 
 @dataclass(frozen=True)
 class Deployment:
-    """What is asked about: a pool, perhaps paired with LPX, that serves a card in given formats."""
+    """What is asked about: a pool, perhaps paired with LPX, that serves a card in a setup."""
 
     pool: Sku
     card: Card
-    weight_precision: str
-    kv_format: str
-    vintage: str
+    setup: Setup
     lpx: Sku | None = None
 
     @property
     def work(self) -> Work:
         """Sizes of the card at the weight precision."""
-        return work_of(self.card, self.weight_precision)
+        return work_of(self.card, self.setup.weight_precision)
+
+    @property
+    def scale(self) -> float:
+        """Factor on the physics' throughput: the vendor's with LPX, else 1."""
+        return self.setup.rules.lpx.scale if self.lpx else 1.0
+
+    def copy(self) -> Copy | None:
+        """The copy of the FFN on LPX; None without LPX."""
+        return Copy.of(self.card, self.work, self.lpx, self.setup.rules.lpx) if self.lpx else None
 
 
 @dataclass(frozen=True)
-class Lengths:
-    """Context lengths of the elements asked about, tokens: the mean sizes the batch, the upper one must fit alone."""
+class Elements:
+    """What is asked about, arrays of shape (n,).
+
+    Attributes:
+        mean: mean context of running streams, tokens; it sizes the batch.
+        upper: longest context, tokens; one such stream must fit alone.
+        tps_user: TPS/User to be met.
+        months: software beyond the setup's vintage; only latencies depend on it.
+    """
 
     mean: np.ndarray
     upper: np.ndarray
+    tps_user: np.ndarray
+    months: np.ndarray
+
+    @classmethod
+    def alike(cls, context: float, tps_user: np.ndarray) -> Elements:
+        """Elements of one context at several speeds, at the setup's vintage."""
+        same = np.full(len(tps_user), context)
+        return cls(same, same, np.asarray(tps_user, dtype=float), np.zeros(len(tps_user)))
+
+    def physics(self, deployment: Deployment, pool: str) -> Physics:
+        """Fitted parameters of a pool for each element."""
+        setup = deployment.setup
+        return setup.rules.physics(setup.vintage, pool, self.months.astype(int).tolist())
 
 
 @dataclass(frozen=True)
@@ -88,50 +107,32 @@ class Practice:
 BEST_PRACTICE = Practice()
 
 
-def engine(deployment: Deployment, lengths: Lengths, rules: Physics, practice: Practice = BEST_PRACTICE) -> Engine:
-    """The physics of a deployment for some lengths, ready to be asked for batches."""
-    pool, card, work = deployment.pool, deployment.card, deployment.work
+def engine(deployment: Deployment, elements: Elements, physics: Physics, practice: Practice = BEST_PRACTICE) -> Engine:
+    """The physics of a deployment for some elements, ready to be asked for batches."""
+    pool, work, tried = deployment.pool, deployment.work, deployment.setup.rules.layouts
     resident = attention_resident_bytes_per_gpu if deployment.lpx else resident_bytes_per_gpu
-    flat = practice.layout or layouts(pool, work, resident)
-    layout = flat.expand(1)
-    drafts = np.array(
-        [0.0, *(premises()["layouts"]["draft_lengths"] if practice.speculate and work.draft_layers else [])]
+    layout = (practice.layout or layouts(pool, work, tried, resident)).expand(1)
+    drafts = np.array([0.0, *(tried.draft_lengths if practice.speculate and work.draft_layers else [])])
+    streams = _streams(deployment, elements.mean, drafts)
+    room = room_bytes_per_gpu(pool, work, layout, tried, resident)
+    stored_mean, stored_upper = (
+        _by_draft(deployment, "hbm_bytes", tokens, drafts) for tokens in (elements.mean, elements.upper)
     )
-    kv = deployment.kv_format
-    drafting = card.speculating() if work.draft_layers else card
-
-    def by_draft(quantity: str, tokens: np.ndarray) -> np.ndarray:
-        plain, drafted = (
-            np.asarray(getattr(each, quantity)(tokens, kv), dtype=float)[:, None, None] for each in (card, drafting)
-        )
-        return np.where(drafts > 0, drafted, plain)
-
-    streams = Streams(
-        kv_format=kv,
-        draft=drafts,
-        loaded_bytes=by_draft("loaded_bytes", lengths.mean),
-        attention_flops=np.asarray(card.decode_attention_flops(lengths.mean), dtype=float)[:, None, None],
-    )
-    room = room_bytes_per_gpu(pool, work, layout, resident)
-    stored_mean = by_draft("hbm_bytes", lengths.mean)
-    stored_upper = by_draft("hbm_bytes", lengths.upper)
     fits = largest_batch_in_hbm(work, layout, room, stored_mean, stored_upper)
-
-    per_step = rules.tokens_per_step(drafts)
+    per_step, copy = physics.tokens_per_step(drafts), deployment.copy()
 
     def terms(batch: np.ndarray) -> dict[str, np.ndarray]:
-        if deployment.lpx is not None:
-            ffn_s = ffn_seconds_per_token(work, deployment.lpx, lpx_racks_per_copy(card, deployment.lpx))
-            return paired_terms(pool, rules, work, layout, streams, batch, ffn_s)
-        found = decode_terms(pool, rules, work, layout, streams, batch)
+        if copy is not None:
+            return paired_terms(pool, physics, work, layout, streams, batch, copy)
+        found = decode_terms(pool, physics, work, layout, streams, batch)
         if practice.mixed_gpu_s_per_token:
             found["prefill"] = batch * per_step * practice.mixed_gpu_s_per_token / layout.gpus
         return found
 
     def weights(batch: np.ndarray) -> np.ndarray:
-        if deployment.lpx is None:
-            return weight_seconds(pool, rules, work, layout, drafts, batch)
-        return paired_weight_seconds(pool, rules, work, layout, drafts)
+        if copy is None:
+            return weight_seconds(pool, physics, work, layout, drafts, batch)
+        return paired_weight_seconds(pool, physics, work, layout, drafts)
 
     return Engine(
         layout=layout,
@@ -140,27 +141,45 @@ def engine(deployment: Deployment, lengths: Lengths, rules: Physics, practice: P
         terms=terms,
         weights=weights,
         least=smallest_batch(layout),
-        most=np.minimum(fits, premise("most_streams_per_gpu") * layout.gpus),
+        most=np.minimum(fits, tried.most_streams_per_gpu * layout.gpus),
         room=room + 0.0 * drafts,
         stored=stored_mean / cache_shares(work, layout),
     )
 
 
-def solve(deployment: Deployment, lengths: Lengths, tps_user: np.ndarray) -> dict[str, np.ndarray]:
+def _by_draft(deployment: Deployment, quantity: str, tokens: np.ndarray, drafts: np.ndarray) -> np.ndarray:
+    """Bytes of one stream, which keeps its draft layers' caches too where tokens are drafted; (elements, 1, drafts)."""
+    card, kv = deployment.card, deployment.setup.kv_format
+    drafting = card.speculating() if deployment.work.draft_layers else card
+    plain, drafted = (
+        np.asarray(getattr(each, quantity)(tokens, kv), dtype=float)[:, None, None] for each in (card, drafting)
+    )
+    return np.where(drafts > 0, drafted, plain)
+
+
+def _streams(deployment: Deployment, context: np.ndarray, drafts: np.ndarray) -> Streams:
+    return Streams(
+        kv_format=deployment.setup.kv_format,
+        draft=drafts,
+        loaded_bytes=_by_draft(deployment, "loaded_bytes", context, drafts),
+        attention_flops=np.asarray(deployment.card.decode_attention_flops(context), dtype=float)[:, None, None],
+    )
+
+
+def solve(deployment: Deployment, elements: Elements) -> dict[str, np.ndarray]:
     """Operating points of each element, as flat arrays; elements that no layout can serve have none.
 
     Args:
         deployment: what serves.
-        lengths: context lengths, shape (n,).
-        tps_user: TPS/User to be met, shape (n,).
+        elements: lengths, speeds and software.
 
     Returns:
         numeric columns of :func:`procure.performance.decode_points` (``parallelism`` and ``binding`` as text), in
         order of element and falling throughput.
     """
-    asked = engine(deployment, lengths, physics(deployment.vintage, deployment.pool.name))
-    largest = asked.largest_batch(tps_user)
-    low, base, high = envelopes(deployment, lengths, tps_user, asked, largest)
+    asked = engine(deployment, elements, elements.physics(deployment, deployment.pool.name))
+    largest = asked.largest_batch(elements.tps_user)
+    low, base, high = envelopes(deployment, elements, asked, largest)
     points = _points(asked, largest, deployment)
     reached = base[points["element"]]
     points["low"], points["high"] = low[points["element"]] / reached, high[points["element"]] / reached
@@ -168,15 +187,11 @@ def solve(deployment: Deployment, lengths: Lengths, tps_user: np.ndarray) -> dic
 
 
 def best_rates(
-    deployment: Deployment,
-    lengths: Lengths,
-    tps_user: np.ndarray,
-    rules: Physics,
-    practice: Practice = BEST_PRACTICE,
+    deployment: Deployment, elements: Elements, physics: Physics, practice: Practice = BEST_PRACTICE
 ) -> np.ndarray:
     """Highest tokens/s per decode GPU of each element under given physics; 0 where no layout serves it."""
-    asked = engine(deployment, lengths, rules, practice)
-    return asked.best(asked.largest_batch(np.asarray(tps_user, dtype=float)), np.ones(asked.drafts.size))
+    asked = engine(deployment, elements, physics, practice)
+    return asked.best(asked.largest_batch(elements.tps_user), np.ones(asked.drafts.size))
 
 
 def _points(asked: Engine, largest: np.ndarray, deployment: Deployment) -> dict[str, np.ndarray]:
@@ -198,11 +213,9 @@ def _points(asked: Engine, largest: np.ndarray, deployment: Deployment) -> dict[
     tokens = _by_element(np.broadcast_to(asked.tokens_per_step, rate.shape))[at]
     draft = _by_element(np.broadcast_to(asked.drafts, rate.shape))[at]
     layout_names = np.array(asked.layout.names(), dtype=str)[np.unravel_index(pick, _inner(rate))[1]]
-    scale, lpx_s = 1.0, np.zeros(element.size)
-    if deployment.lpx:
-        scale = vendor_scale()
-        racks = lpx_racks_per_copy(deployment.card, deployment.lpx)
-        lpx_s = rack_seconds_per_token(deployment.work, deployment.lpx, racks, (1.0 + draft) / tokens) / scale
+    scale, copy, lpx_s = deployment.scale, deployment.copy(), np.zeros(element.size)
+    if copy is not None:
+        lpx_s = copy.rack_seconds_per_token((1.0 + draft) / tokens) / scale
     return {
         "element": element,
         "gpus_per_replica": gpus,
@@ -267,7 +280,7 @@ def _choose(rate: np.ndarray, free: np.ndarray) -> tuple[np.ndarray, np.ndarray]
 
 
 def envelopes(
-    deployment: Deployment, lengths: Lengths, tps_user: np.ndarray, asked: Engine, largest: np.ndarray
+    deployment: Deployment, elements: Elements, asked: Engine, largest: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Best tokens/s per GPU of each element if steps are slow, as fitted, and fast; shape (n,) each.
 
@@ -277,27 +290,27 @@ def envelopes(
     end is no gain over VR NVL72 alone at the claim.
     """
     base = asked.best(largest, np.ones(asked.drafts.size))
-    slow, fast = speed_band(asked.drafts, lengths.mean)
+    rules, tps_user = deployment.setup.rules, elements.tps_user
+    slow, fast = speed_band(rules.band, asked.drafts, elements.mean)
     low = asked.best(asked.largest_batch(tps_user[:, None] / slow), slow)
     if deployment.lpx:
-        scale = vendor_scale()
-        return np.minimum(low, base / lpx_premise("vendor_multiple")), base, base / scale
-    if calibrated_apart(deployment.pool.name):
-        eager = engine(deployment, lengths, physics(deployment.vintage))
+        return np.minimum(low, base / rules.lpx.vendor_multiple), base, base / deployment.scale
+    if rules.bring_up_of(deployment.pool.name):
+        eager = engine(deployment, elements, elements.physics(deployment, ""))
         high = eager.best(eager.largest_batch(tps_user), np.ones(asked.drafts.size))
     else:
         high = asked.best(asked.largest_batch(tps_user[:, None] / fast), fast)
     return low, base, np.maximum(high, base)
 
 
-def speed_band(drafts: np.ndarray, context: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def speed_band(band: Band, drafts: np.ndarray, context: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """True over computed TPS/User at a given batch, low and high, for each element and draft length.
 
     10th and 90th percentile of rows kept out of the fit. No measured context is longer than about 9,000 tokens, so both
-    widen with the logarithm of longer ones, up to ``long_context_band`` at 128 Ki (premise).
+    widen with the logarithm of longer ones, up to ``band/long_context_low`` and ``_high`` at
+    ``band/long_context_to_tokens``.
     """
-    fit, wide = fitted()["band"], premises()["long_context_band"]
-    both = np.where(drafts[:, None] > 0, fit["with_speculation"], fit["without_speculation"])
-    known, far = float(wide["from_tokens"]), float(wide["to_tokens"])
-    reach = np.clip(np.log(context / known) / np.log(far / known), 0.0, 1.0)[:, None]
-    return both[:, 0] * wide["low"] ** reach, both[:, 1] * wide["high"] ** reach
+    both = np.where(drafts[:, None] > 0, band.drafted, band.plain)
+    known, (low, high) = band.from_tokens, band.long_context
+    reach = np.clip(np.log(context / known) / np.log(band.to_tokens / known), 0.0, 1.0)[:, None]
+    return both[:, 0] * low**reach, both[:, 1] * high**reach

@@ -7,15 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from procure.performance.decode import Deployment, Lengths, solve
-from procure.performance.lpx import (
-    ffn_seconds_per_token,
-    lpx_premise,
-    lpx_racks_per_copy,
-    paired_terms,
-    vendor_scale,
-)
-from procure.performance.physics import Physics, physics
+from procure.performance.decode import Deployment, Elements, solve
+from procure.performance.lpx import paired_terms
+from procure.performance.physics import Physics
 from procure.performance.prefill import prefill_at_peak, prefill_group_gpus, prefill_terms
 from procure.performance.step import Layout, Streams, decode_terms, network_sides, weight_seconds
 from procure.performance.work import Part, attention_peak_flops, peak_flops
@@ -44,25 +38,26 @@ def explain_decode(deployment: Deployment, context_tokens: float, tps_user: floa
     Amounts follow from seconds and rates, so their product closes; :mod:`procure.performance.step` says how seconds
     are made.
     """
-    lengths = Lengths(np.array([context_tokens]), np.array([context_tokens]))
-    points = solve(deployment, lengths, np.array([tps_user]))
+    asked = Elements.alike(context_tokens, np.array([tps_user]))
+    points = solve(deployment, asked)
     if not len(points["element"]):
         return None
     point = {name: values[0] for name, values in points.items()}
-    rules, card, work = physics(deployment.vintage, deployment.pool.name), deployment.card, deployment.work
-    kv, drafts = deployment.kv_format, np.array([point["draft"]])
+    card, work, setup = deployment.card, deployment.work, deployment.setup
+    physics = setup.rules.physics(setup.vintage, deployment.pool.name)
+    kv, drafts = setup.kv_format, np.array([point["draft"]])
     each = card.speculating() if point["draft"] > 0 else card
     spread = np.array([bool(point["data_parallel"])])
     layout = Layout(np.array([float(point["gpus_per_replica"])]), spread, spread)
-    loaded = np.asarray(each.loaded_bytes(lengths.mean, kv), dtype=float)
-    streams = Streams(kv, drafts, loaded, np.asarray(card.decode_attention_flops(lengths.mean), dtype=float))
-    scale = vendor_scale() if deployment.lpx else 1.0
+    loaded = np.asarray(each.loaded_bytes(asked.mean, kv), dtype=float)
+    streams = Streams(kv, drafts, loaded, np.asarray(card.decode_attention_flops(asked.mean), dtype=float))
+    scale = deployment.scale
     batch = np.array([float(point["batch_per_replica"])]) / scale
-    seconds = _seconds(deployment, rules, layout, streams, batch)
-    rates = _rates(deployment, rules, layout, streams, batch, seconds)
+    seconds = _seconds(deployment, physics, layout, streams, batch)
+    rates = _rates(deployment, physics, layout, streams, batch, seconds)
     return {
         "point": {name: value.item() if hasattr(value, "item") else value for name, value in point.items()},
-        "tokens_per_step": float(rules.tokens_per_step(drafts)[0]),
+        "tokens_per_step": float(physics.tokens_per_step(drafts)[0]),
         "terms": [Term(name, value * rates[name][1], *rates[name], value) for name, value in seconds.items()],
         "weight_bytes": work.weight_bytes,
         "cache_bytes_stored": float(np.asarray(each.stored_bytes(context_tokens, kv))),
@@ -72,20 +67,19 @@ def explain_decode(deployment: Deployment, context_tokens: float, tps_user: floa
 
 
 def _seconds(
-    deployment: Deployment, rules: Physics, layout: Layout, streams: Streams, batch: np.ndarray
+    deployment: Deployment, physics: Physics, layout: Layout, streams: Streams, batch: np.ndarray
 ) -> dict[str, float]:
-    if deployment.lpx is None:
-        found = decode_terms(deployment.pool, rules, deployment.work, layout, streams, batch)
+    copy = deployment.copy()
+    if copy is None:
+        found = decode_terms(deployment.pool, physics, deployment.work, layout, streams, batch)
     else:
-        racks = lpx_racks_per_copy(deployment.card, deployment.lpx)
-        ffn_s = ffn_seconds_per_token(deployment.work, deployment.lpx, racks)
-        found = paired_terms(deployment.pool, rules, deployment.work, layout, streams, batch, ffn_s)
+        found = paired_terms(deployment.pool, physics, deployment.work, layout, streams, batch, copy)
     return {name: float(value[0]) for name, value in found.items()}
 
 
 def _rates(
     deployment: Deployment,
-    rules: Physics,
+    physics: Physics,
     layout: Layout,
     streams: Streams,
     batch: np.ndarray,
@@ -95,21 +89,21 @@ def _rates(
     pool, work = deployment.pool, deployment.work
     hbm = pool.hbm_bytes_per_s_per_gpu
     parts = (work.attention, work.head) if deployment.lpx else (work.experts, *work.dense)
-    weights = hbm * rules.weight_efficiency
+    weights = hbm * physics.weight_efficiency
     if deployment.lpx is None:
-        plain = weight_seconds(pool, replace(rules, widening_efficiency=1.0), work, layout, streams.draft, batch)
+        plain = weight_seconds(pool, replace(physics, widening_efficiency=1.0), work, layout, streams.draft, batch)
         weights *= float(plain[0]) / seconds["weights"]
     rates = {
         "weights": ("bytes", weights),
-        "gemm": ("FLOP", _mean_peak(pool, parts) * rules.gemm_efficiency),
-        "kv": ("bytes", hbm * rules.cache_efficiency(streams.kv_format)),
-        "attention": ("FLOP", attention_peak_flops(pool, streams.kv_format) * rules.attention_efficiency),
-        "network": ("bytes", _link(deployment, rules, layout, batch * (1.0 + streams.draft))),
+        "gemm": ("FLOP", _mean_peak(pool, parts) * physics.gemm_efficiency),
+        "kv": ("bytes", hbm * physics.cache_efficiency(streams.kv_format)),
+        "attention": ("FLOP", attention_peak_flops(pool, streams.kv_format) * physics.attention_efficiency),
+        "network": ("bytes", _link(deployment, physics, layout, batch * (1.0 + streams.draft))),
         "latency": ("layers", (work.layers + float(streams.draft[0])) / seconds["latency"]),
     }
-    if deployment.lpx is not None:
-        racks = lpx_racks_per_copy(deployment.card, deployment.lpx)
-        rates["lpx"] = ("FLOP", racks * deployment.lpx.fp8_flops_per_rack * lpx_premise("flops_efficiency"))
+    copy = deployment.copy()
+    if copy is not None and deployment.lpx is not None:
+        rates["lpx"] = ("FLOP", copy.racks * deployment.lpx.fp8_flops_per_rack * copy.rules.flops_efficiency)
     return rates
 
 
@@ -119,32 +113,26 @@ def _mean_peak(pool: Sku, parts: tuple[Part, ...]) -> float:
     return sum(part.flops_per_token for part in parts) / seconds
 
 
-def _link(deployment: Deployment, rules: Physics, layout: Layout, tokens: np.ndarray) -> float:
+def _link(deployment: Deployment, physics: Physics, layout: Layout, tokens: np.ndarray) -> float:
     """Bytes/s that the slower side of the exchange reaches."""
     pool = deployment.pool
     if deployment.lpx is not None:
-        return pool.scale_out_bytes_per_s_per_gpu * lpx_premise("link_efficiency")
-    up, out = network_sides(pool, rules, deployment.work, layout, tokens)
+        return pool.scale_out_bytes_per_s_per_gpu * deployment.setup.rules.lpx.link_efficiency
+    up, out = network_sides(pool, physics, deployment.work, layout, tokens)
     if out[0] > up[0]:
-        return pool.scale_out_bytes_per_s_per_gpu * rules.scale_out_efficiency
-    fitted = rules.exchange_efficiency if layout.data_parallel[0] else rules.reduce_efficiency
+        return pool.scale_out_bytes_per_s_per_gpu * physics.scale_out_efficiency
+    fitted = physics.exchange_efficiency if layout.data_parallel[0] else physics.reduce_efficiency
     return pool.scale_up_bytes_per_s_per_gpu * fitted
 
 
 def explain_prefill(deployment: Deployment, new_tokens: float, prefix_tokens: float) -> dict[str, Any]:
     """GPU-seconds of each term of one request's prefill, at the peak and at fitted efficiencies."""
-    peak = prefill_at_peak(
-        deployment.pool,
-        deployment.card,
-        weight_precision=deployment.weight_precision,
-        kv_format=deployment.kv_format,
-        new_tokens=np.array([new_tokens]),
-        prefix_tokens=np.array([prefix_tokens]),
-    )
-    terms = prefill_terms(peak, physics(deployment.vintage, deployment.pool.name))
+    pool, setup = deployment.pool, deployment.setup
+    peak = prefill_at_peak(pool, deployment.card, setup, np.array([new_tokens]), np.array([prefix_tokens]))
+    terms = prefill_terms(peak, setup.rules.physics(setup.vintage, pool.name))
     peak["index"] = np.zeros(1)  # a latency: no peak of the hardware says anything about it
     return {
-        "gpus": prefill_group_gpus(deployment.pool, deployment.work),
+        "gpus": prefill_group_gpus(pool, deployment.work, setup.rules),
         "terms": [
             {"term": name, "at_peak_gpu_s": float(peak[name][0]), "gpu_s": float(terms[name][0])} for name in terms
         ],

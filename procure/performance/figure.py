@@ -19,10 +19,10 @@ from procure.catalogue import Catalogue, Sku
 from procure.errors import Fault, InputError
 from procure.performance.first_token import first_token_s
 from procure.performance.frontier import over_all_gpus
-from procure.performance.measured import Curves, packaged_curves
 from procure.performance.own_prefill import prefill_gpu_seconds
 from procure.performance.points import decode_points
 from procure.performance.queueing import Queue
+from procure.performance.rules import Setup
 from procure.sizing import Card
 
 HOURS_PER_YEAR = 8_760.0
@@ -118,6 +118,15 @@ class Load:
     output_tokens: float
     reused_share: float = 0.0
 
+    @property
+    def kept_tokens(self) -> float:
+        """Tokens of the prompt whose cache is there already."""
+        return self.reused_share * self.input_tokens
+
+    def setup(self, sku: Sku, setup: Setup) -> Setup:
+        """A setup in the formats of this load on a pool."""
+        return replace(setup, weight_precision=self.precision(sku), kv_format=self.kv_format)
+
     def precision(self, sku: Sku) -> str:
         """Weight precision on a pool."""
         if self.weight_precision not in ("best", "native"):
@@ -128,51 +137,37 @@ class Load:
         return "nvfp4" if sku.fp4_flops_per_gpu and native in ("fp8", "int8", "int4", "bf16", "fp16") else native
 
 
-def curve(
-    pool: Pool, load: Load, speeds: np.ndarray, vintage: str, site: Facility, curves: Curves | None
-) -> pd.DataFrame:
+def curve(pool: Pool, load: Load, speeds: np.ndarray, setup: Setup, site: Facility) -> pd.DataFrame:
     """One line of the figure: the best point at each TPS/User that the pool reaches.
 
     Args:
         pool: hardware.
-        load: what is served.
+        load: what is served; its formats win over those of the setup.
         speeds: TPS/User asked for, ascending.
-        vintage: software vintage.
+        setup: software, rules and a user's table, which says nothing of a power mode other than its own.
         site: facility power and electricity.
-        curves: a user's table, or None; it says nothing of a power mode other than its own.
     """
-    precision, curves = load.precision(pool.sku), None if pool.slowed else curves
-    context = load.input_tokens + load.output_tokens / 2
+    setup = replace(load.setup(pool.sku, setup), curves=None if pool.slowed else setup.curves)
     points = decode_points(
         pool.sku,
         load.card,
-        weight_precision=precision,
-        kv_format=load.kv_format,
-        context_mean=np.full(len(speeds), context),
+        setup,
+        context_mean=np.full(len(speeds), load.input_tokens + load.output_tokens / 2),
         context_upper=np.full(len(speeds), load.input_tokens + load.output_tokens),
         tps_user=speeds,
-        vintage=vintage,
         lpx=pool.lpx,
-        curves=curves,
     ).drop_duplicates("element")
-    kept = load.reused_share * load.input_tokens
-    prefilled: dict[str, Any] = {
-        "weight_precision": precision,
-        "kv_format": load.kv_format,
-        "new_tokens": np.array([load.input_tokens - kept]),
-        "prefix_tokens": np.array([kept]),
-        "vintage": vintage,
-        "curves": curves,
+    prompt = {
+        "new_tokens": np.array([load.input_tokens - load.kept_tokens]),
+        "prefix_tokens": np.array([load.kept_tokens]),
     }
-    prefill_s = prefill_gpu_seconds(pool.sku, load.card, **prefilled)[0]
+    prefill_s = prefill_gpu_seconds(pool.sku, load.card, setup, **prompt)[0]
     decode = points["tokens_per_s_per_gpu"].to_numpy(dtype=float)
     rate = over_all_gpus(decode, prefill_s / load.output_tokens)
-    lpx_s = points["lpx_rack_s_per_token"].to_numpy(dtype=float)
-    kw = unit_kw(pool.sku, site.pue) / pool.sku.gpus / rate
-    usd_per_s = usd_per_unit_hour(pool.sku, site) / pool.sku.gpus / 3600.0 / rate
-    if pool.lpx is not None:
-        kw = kw + lpx_s * unit_kw(pool.lpx, site.pue)
-        usd_per_s = usd_per_s + lpx_s * usd_per_unit_hour(pool.lpx, site) / 3600.0
+    kw, usd = _per_token(pool, site, rate, points["lpx_rack_s_per_token"].to_numpy(dtype=float))
+    ttft = first_token_s(pool.sku, load.card, setup, **prompt, queue=site.queue, link_share=site.link_share)[0]
+    kept = ("streams_per_gpu", "gpus_per_replica", "parallelism", "binding")
+    told = ("evidence", "source", "source_date", "low", "high")
     return pd.DataFrame(
         {
             "pool": pool.label,
@@ -180,21 +175,24 @@ def curve(
             "tokens_per_s_per_gpu": rate,
             "tokens_per_s_per_mw": 1000.0 / kw,
             "decode_tokens_per_s_per_gpu": decode,
-            "prefill_tokens_per_s_per_gpu": (load.input_tokens - kept) / prefill_s,
-            "ttft_s": first_token_s(pool.sku, load.card, **prefilled, queue=site.queue, link_share=site.link_share)[0],
-            "usd_per_million_output_tokens": usd_per_s * 1e6,
-            "streams_per_gpu": points["streams_per_gpu"].to_numpy(),
-            "gpus_per_replica": points["gpus_per_replica"].to_numpy(dtype=int),
-            "parallelism": points["parallelism"].to_numpy(),
-            "binding": points["binding"].to_numpy(),
-            "weight_precision": precision,
-            "evidence": points["evidence"].to_numpy(),
-            "source": points["source"].to_numpy(),
-            "source_date": points["source_date"].to_numpy(),
-            "low": points["low"].to_numpy(),
-            "high": points["high"].to_numpy(),
+            "prefill_tokens_per_s_per_gpu": (load.input_tokens - load.kept_tokens) / prefill_s,
+            "ttft_s": ttft,
+            "usd_per_million_output_tokens": usd * 1e6,
+            **{name: points[name].to_numpy() for name in kept},
+            "weight_precision": setup.weight_precision,
+            **{name: points[name].to_numpy() for name in told},
         }
-    )
+    ).astype({"gpus_per_replica": int})
+
+
+def _per_token(pool: Pool, site: Facility, rate: np.ndarray, lpx_rack_s: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Facility kW behind one token/s and USD behind one token, at tokens/s per GPU and LPX rack-seconds per token."""
+    kw = unit_kw(pool.sku, site.pue) / pool.sku.gpus / rate
+    usd = usd_per_unit_hour(pool.sku, site) / pool.sku.gpus / 3600.0 / rate
+    if pool.lpx is not None:
+        kw = kw + lpx_rack_s * unit_kw(pool.lpx, site.pue)
+        usd = usd + lpx_rack_s * usd_per_unit_hour(pool.lpx, site) / 3600.0
+    return kw, usd
 
 
 def unit_kw(sku: Sku, pue: float) -> float:
@@ -212,20 +210,18 @@ def usd_per_unit_hour(sku: Sku, site: Facility) -> float:
 def figure(
     pools: list[str],
     load: Load,
+    setup: Setup,
     *,
-    vintage: str,
     speeds: tuple[float, ...] = SPEEDS,
-    curves: Curves | None = None,
     catalogue: Catalogue | None = None,
 ) -> pd.DataFrame:
     """All lines of the figure, one row per pool and TPS/User reached.
 
     Args:
         pools: hardware by name.
-        load: what is served.
-        vintage: software vintage.
+        load: what is served; its formats win over those of the setup.
+        setup: software, rules and a user's table.
         speeds: TPS/User asked for.
-        curves: a user's table, or None.
         catalogue: hardware; the packaged one by default.
 
     Raises:
@@ -234,33 +230,24 @@ def figure(
     catalogue = catalogue or Catalogue.read()
     facility = Facility.of(catalogue)
     asked = np.sort(np.array(speeds, dtype=float))
-    lines = [curve(Pool.named(name, catalogue), load, asked, vintage, facility, curves) for name in pools]
+    lines = [curve(Pool.named(name, catalogue), load, asked, setup, facility) for name in pools]
     return pd.concat(lines, ignore_index=True)
 
 
 def measured_points(
-    pools: list[str], load: Load, curves: Curves | None = None, catalogue: Catalogue | None = None
+    pools: list[str], load: Load, setup: Setup, catalogue: Catalogue | None = None
 ) -> list[dict[str, Any]]:
     """Packaged and user's measured points of the pools on this card, as dots over the figure."""
     catalogue, dots = catalogue or Catalogue.read(), []
     pue = Facility.of(catalogue).pue
     for name in pools:
         pool = Pool.named(name, catalogue)
-        for known in (packaged_curves(), curves):
+        for known in (setup.rules.curves, setup.curves):
             if known is None or pool.lpx is not None or pool.sku.throughput_factor != 1.0:
                 continue
             rows = known.of(pool.sku.name, load.card.name, load.precision(pool.sku), known.vintage)
             for row in rows[rows["all_gpus"] == 1].to_dict("records"):
                 kw = unit_kw(pool.sku, pue) / pool.sku.gpus / row["tokens_per_s_per_gpu"]
-                dots.append(
-                    {
-                        "pool": name,
-                        "tps_user": row["tps_user"],
-                        "tokens_per_s_per_mw": 1000.0 / kw,
-                        "isl": row["isl"],
-                        "osl": row["osl"],
-                        "date": row["date"],
-                        "source": row["source"],
-                    }
-                )
+                told = {key: row[key] for key in ("isl", "osl", "date", "source")}
+                dots.append({"pool": name, "tps_user": row["tps_user"], "tokens_per_s_per_mw": 1000.0 / kw, **told})
     return dots

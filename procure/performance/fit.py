@@ -16,8 +16,8 @@ import pandas as pd
 from scipy.optimize import least_squares
 
 from procure.performance.frontier import Prefills
-from procure.performance.physics import REFERENCE_SOFTWARE, Physics, Software, premise
-from procure.performance.predict import Runs
+from procure.performance.physics import REFERENCE_SOFTWARE, Physics, Software
+from procure.performance.predict import Bench, Runs
 
 HELD_EVERY = 3
 ROBUST_AT = 0.1
@@ -124,7 +124,7 @@ def prefill_rows(seen: pd.DataFrame) -> pd.DataFrame:
 class Fit:
     """Fitted numbers, and how far the fit rows lie from them."""
 
-    rules: Physics
+    physics: Physics
     frameworks: dict[str, Software]
     latency_per_month: float
     rows: int
@@ -134,14 +134,16 @@ class Fit:
         return self.frameworks.get(framework.removeprefix("dynamo-"), self.frameworks[REFERENCE_SOFTWARE])
 
 
-def fit(runs: pd.DataFrame, saturated_prefill: pd.DataFrame) -> Fit:
+def fit(runs: pd.DataFrame, saturated_prefill: pd.DataFrame, bench: Bench) -> Fit:
     """Fit the physics on runs by robust least squares of log errors of TPS/User and prefill rate.
 
     Args:
         runs: decode and aggregated rows of the fit part.
         saturated_prefill: prefill rows of the fit part; may be empty.
+        bench: hardware, cards, and the rules from which what is not fitted is taken.
     """
-    ready, filled = Runs(runs), Prefills(saturated_prefill)
+    ready, filled = Runs(runs, bench), Prefills(saturated_prefill, bench)
+    held = {name: getattr(bench.rules.reference, name) for name in HELD}
     measured = runs["tps_user"].to_numpy(dtype=float)
     prefilled = saturated_prefill["tps_per_gpu"].to_numpy(dtype=float)
     names = [*PRIOR, *SOFTWARE_PRIOR]
@@ -151,24 +153,23 @@ def fit(runs: pd.DataFrame, saturated_prefill: pd.DataFrame) -> Fit:
     weight = PREFILL_WEIGHT / np.sqrt(groups.map(groups.value_counts()).to_numpy(dtype=float))
 
     def error(logs: np.ndarray) -> np.ndarray:
-        found = _unpack(names, logs, len(runs))
-        speed = np.log(ready.tps_user(found.rules, found.software, found.latency_per_month) / measured)
-        rate = np.log(filled.rates(found.rules) / prefilled)
+        found = _unpack(names, logs, held, len(runs))
+        speed = np.log(ready.tps_user(found.physics, found.software, found.latency_per_month) / measured)
+        rate = np.log(filled.rates(found.physics) / prefilled)
         over = np.maximum(0.0, logs[capped] - np.log(MOST_EFFICIENT))
         return np.concatenate([speed, weight * rate, _PENALTY * over, PRIOR_WEIGHT * (logs - start)])
 
     solved = least_squares(error, start, loss="soft_l1", f_scale=ROBUST_AT)
-    return _unpack(names, solved.x, len(runs))
+    return _unpack(names, solved.x, held, len(runs))
 
 
-def _unpack(names: list[str], logs: np.ndarray, rows: int) -> Fit:
+def _unpack(names: list[str], logs: np.ndarray, held: dict[str, float], rows: int) -> Fit:
     values = dict(zip(names, np.exp(logs), strict=True))
     capped = {name: min(float(value), 0.99) for name, value in values.items() if name.startswith("acceptance")}
     values |= capped
     acceptance = values[f"acceptance.{REFERENCE_SOFTWARE}"]
     given = {name: float(values[name]) for name in PRIOR}
-    held = {name: premise(name) for name in HELD}
-    rules = Physics(**given, **held, acceptance=acceptance)
+    physics = Physics(**given, **held, acceptance=acceptance)
     frameworks = {
         name: Software(
             latency=float(values.get(f"latency.{name}", 1.0)),
@@ -177,4 +178,4 @@ def _unpack(names: list[str], logs: np.ndarray, rows: int) -> Fit:
         )
         for name in (REFERENCE_SOFTWARE, "sglang", "vllm")
     }
-    return Fit(rules, frameworks, float(values["latency_per_month"]), rows)
+    return Fit(physics, frameworks, float(values["latency_per_month"]), rows)

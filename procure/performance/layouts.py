@@ -7,46 +7,44 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from procure.performance.physics import premise, premises
 from procure.performance.step import Layout, cache_shares, resident_bytes_per_gpu
 from procure.performance.work import Work
 
 if TYPE_CHECKING:
     from procure.catalogue import Sku
+    from procure.performance.rules import Layouts
 
 
 Resident = Callable[[Work, Layout], np.ndarray]
 """Weight bytes that each GPU holds under a layout."""
 
 
-def layouts(pool: Sku, work: Work, resident: Resident = resident_bytes_per_gpu) -> Layout:
+def layouts(pool: Sku, work: Work, tried: Layouts, resident: Resident = resident_bytes_per_gpu) -> Layout:
     """Every layout whose weights fit the pool's HBM, as flat arrays; possibly none.
 
-    Tensor parallelism and, for MoE cards, attention data parallelism with experts spread over all GPUs. The sizes
-    tried are ``[layouts]`` of ``premises.toml``; in a pool of racks a replica stays inside its scale-up domain,
-    while servers of 8 GPUs may be joined over their NICs.
+    Tensor parallelism and, for MoE cards, attention data parallelism with experts spread over all GPUs. In a
+    pool of racks a replica stays inside its scale-up domain, while servers of 8 GPUs may be joined over their NICs.
     """
-    tried = premises()["layouts"]
     domain = pool.scale_up_domain_gpus
-    reach = domain if domain > 8 else tried["joined_servers_gpus"]
-    tensor = [gpus for gpus in tried["tensor_gpus"] if gpus <= reach]
-    spread = [gpus for gpus in tried["expert_gpus"] if gpus <= reach] if work.expert_count else []
+    reach = domain if domain > 8 else tried.joined_servers_gpus
+    tensor = [gpus for gpus in tried.tensor_gpus if gpus <= reach]
+    spread = [gpus for gpus in tried.expert_gpus if gpus <= reach] if work.expert_count else []
     gpus = np.array([*tensor, *spread], dtype=float)
     parallel = np.arange(gpus.size) >= len(tensor)
-    fits = room_bytes_per_gpu(pool, work, Layout(gpus, parallel, parallel), resident) > 0
+    fits = room_bytes_per_gpu(pool, work, Layout(gpus, parallel, parallel), tried, resident) > 0
     return Layout(gpus[fits], parallel[fits], parallel[fits])
 
 
-def usable_hbm_bytes(pool: Sku) -> float:
+def usable_hbm_bytes(pool: Sku, rules: Layouts) -> float:
     """HBM of one GPU that weights and caches may fill; the rest holds activations, graphs and buffers."""
-    return pool.hbm_bytes_per_gpu * premise("usable_hbm")
+    return pool.hbm_bytes_per_gpu * rules.usable_hbm
 
 
 def room_bytes_per_gpu(
-    pool: Sku, work: Work, layout: Layout, resident: Resident = resident_bytes_per_gpu
+    pool: Sku, work: Work, layout: Layout, rules: Layouts, resident: Resident = resident_bytes_per_gpu
 ) -> np.ndarray:
     """Bytes that each GPU has for caches beside its weights; negative where the weights do not fit."""
-    return usable_hbm_bytes(pool) - resident(work, layout)
+    return usable_hbm_bytes(pool, rules) - resident(work, layout)
 
 
 def largest_batch_in_hbm(

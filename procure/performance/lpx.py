@@ -1,18 +1,20 @@
 """VR NVL72 with LPX: attention and caches stay on the GPUs, FFN and experts move to LPX SRAM.
 
 No measured curve of this pair is public. The physics below is a guess with ideal overlap and is clearly too fast, so
-throughput is multiplied by one ``scale`` (``[lpx]`` of ``fitted.toml``), found so that DeepSeek-R1 at 8k/1k gives the
-vendor's multiple of VR NVL72 alone per MW at 400 TPS/User. Every point made here is labelled ``vendor claim``.
+throughput is multiplied by one scale (:attr:`procure.performance.rules.LpxRules.scale`), with which DeepSeek-R1 at
+8k/1k gives the vendor's multiple of VR NVL72 alone per MW at 400 TPS/User. Every point made here is labelled
+``vendor claim``.
 """
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from procure.performance.physics import Physics, fitted, premises
+from procure.performance.physics import Physics
 from procure.performance.step import Layout, Streams, cache_shares, layer_latency_s
 from procure.performance.work import Work, attention_peak_flops, peak_flops
 
@@ -21,17 +23,8 @@ _CROSSING_BYTES = 3.0
 
 if TYPE_CHECKING:
     from procure.catalogue import Sku
+    from procure.performance.rules import LpxRules
     from procure.sizing import Card
-
-
-def lpx_premise(name: str) -> float:
-    """Value of one of the ``[lpx]`` entries of ``premises.toml``."""
-    return float(premises()["lpx"][name]["value"])
-
-
-def vendor_scale() -> float:
-    """Factor on physical throughput that brings it to the vendor's claim."""
-    return float(fitted()["lpx"]["scale"])
 
 
 def ffn_parameters(card: Card) -> float:
@@ -39,18 +32,49 @@ def ffn_parameters(card: Card) -> float:
     return float(card.params.experts + card.params.shared_ffn)
 
 
-def lpx_racks_per_copy(card: Card, lpx: Sku) -> int:
+def lpx_racks_per_copy(card: Card, lpx: Sku, rules: LpxRules) -> int:
     """Whole LPX racks that hold one FP8 copy of a card's FFN.
 
     ``ceil(FFN parameters x 1 B / (SRAM per rack x fill))``.
     """
-    return math.ceil(ffn_parameters(card) / (lpx.sram_bytes * lpx_premise("racks_fill")))
+    return math.ceil(ffn_parameters(card) / (lpx.sram_bytes * rules.racks_fill))
 
 
 def attention_resident_bytes_per_gpu(work: Work, layout: Layout) -> np.ndarray:
     """Weight bytes that stay on each GPU: attention, embedding and head."""
     kept = work.attention.stored_bytes + work.head.stored_bytes + work.embedding_bytes
     return kept / np.where(layout.data_parallel, 1.0, layout.gpus)
+
+
+@dataclass(frozen=True)
+class Copy:
+    """One copy of a card's FFN on LPX.
+
+    Attributes:
+        racks: whole LPX racks that hold it.
+        ffn_s_per_token: seconds that it computes for one token.
+        rules: what the pair is taken to do.
+    """
+
+    racks: int
+    ffn_s_per_token: float
+    rules: LpxRules
+
+    @classmethod
+    def of(cls, card: Card, work: Work, lpx: Sku, rules: LpxRules) -> Copy:
+        """The copy of a card whose sizes are ``work``."""
+        racks = lpx_racks_per_copy(card, lpx, rules)
+        flops = work.experts.flops_per_token + work.ffn.flops_per_token
+        return cls(racks, flops / (racks * lpx.fp8_flops_per_rack * rules.flops_efficiency), rules)
+
+    def rack_seconds_per_token(self, verified_per_token: np.ndarray) -> np.ndarray:
+        """LPX rack-seconds behind one output token, before the scale.
+
+        Replicas share a copy until its FFN is busy for ``busy_share`` of a step, so a token takes its arithmetic
+        divided by that share, on all racks of the copy. ``verified_per_token`` is tokens verified for each that comes
+        out.
+        """
+        return self.ffn_s_per_token * self.racks * verified_per_token / self.rules.busy_share
 
 
 def paired_terms(
@@ -60,7 +84,7 @@ def paired_terms(
     layout: Layout,
     streams: Streams,
     batch: np.ndarray,
-    ffn_s_per_token: float,
+    copy: Copy,
 ) -> dict[str, np.ndarray]:
     """Seconds of each term of a step with the FFN on LPX.
 
@@ -75,18 +99,18 @@ def paired_terms(
     attention = gpus * attention_peak_flops(pool, streams.kv_format) * physics.attention_efficiency
     crossing = work.layers * tokens * work.hidden * _CROSSING_BYTES / gpus
     layer_s = (
-        lpx_premise("gpu_latency_share") * layer_latency_s(pool, physics, work, layout)
-        + 2.0 * lpx_premise("transfer_s")
-        + lpx_premise("layer_s")
+        copy.rules.gpu_latency_share * layer_latency_s(pool, physics, work, layout)
+        + 2.0 * copy.rules.transfer_s
+        + copy.rules.layer_s
     )
     return {
         "weights": paired_weight_seconds(pool, physics, work, layout, draft) + 0.0 * tokens,
         "gemm": gemm * extra_layers * tokens / gpus / physics.gemm_efficiency,
         "kv": streams.loaded_bytes * batch / (cache_shares(work, layout) * hbm * reading),
         "attention": streams.attention_flops * tokens / attention,
-        "network": crossing * extra_layers / (pool.scale_out_bytes_per_s_per_gpu * lpx_premise("link_efficiency")),
+        "network": crossing * extra_layers / (pool.scale_out_bytes_per_s_per_gpu * copy.rules.link_efficiency),
         "latency": (work.layers + draft) * layer_s + 0.0 * tokens,
-        "lpx": ffn_s_per_token * tokens * extra_layers,
+        "lpx": copy.ffn_s_per_token * tokens * extra_layers,
     }
 
 
@@ -95,18 +119,3 @@ def paired_weight_seconds(pool: Sku, physics: Physics, work: Work, layout: Layou
     read = work.attention.stored_bytes * (1.0 + draft / work.layers) + work.head.stored_bytes * (1.0 + draft)
     held = np.where(layout.data_parallel, 1.0, layout.gpus)
     return read / held / (pool.hbm_bytes_per_s_per_gpu * physics.weight_efficiency)
-
-
-def ffn_seconds_per_token(work: Work, lpx: Sku, racks: int) -> float:
-    """Seconds that one LPX copy of so many racks computes for one token."""
-    flops = work.experts.flops_per_token + work.ffn.flops_per_token
-    return flops / (racks * lpx.fp8_flops_per_rack * lpx_premise("flops_efficiency"))
-
-
-def rack_seconds_per_token(work: Work, lpx: Sku, racks: int, verified_per_token: np.ndarray) -> np.ndarray:
-    """LPX rack-seconds behind one output token, before the scale.
-
-    Replicas share a copy until its FFN is busy for ``busy_share`` of a step, so a token takes its arithmetic divided
-    by that share, on all racks of the copy. ``verified_per_token`` is tokens verified for each token that comes out.
-    """
-    return ffn_seconds_per_token(work, lpx, racks) * racks * verified_per_token / lpx_premise("busy_share")

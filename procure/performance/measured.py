@@ -8,28 +8,31 @@ TPS/User along a curve. ``with_lpx`` 1 is decode with LPX racks beside the GPUs,
 ``prefill_tokens_per_s_per_gpu`` is what a saturated prefill pool takes of prompts of ``isl`` tokens, nothing reused; it
 is one for all rows of a curve.
 
-How a curve is used is in :mod:`procure.performance.anchor`. Packaged curves hold for software vintage ``base``, whose
-date they share; a user's table holds for every vintage.
+How a curve is used is in :mod:`procure.performance.anchor`. Packaged curves are premises, one for each point:
+``curve/SKU/CARD/PRECISION/ISL+OSL/TPS`` is tokens/s over all GPUs, with its band in tokens/s. They hold for software
+vintage ``base``, whose date they share; a user's table holds for every vintage.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
 from procure.catalogue import Catalogue
-from procure.catalogue.paths import packaged_path
 from procure.errors import Fault, InputError, nearest
 from procure.performance.files import read_csv
 from procure.performance.observations import LENGTH_DRAWN
 from procure.sizing import card_names
 from procure.sizing.formats import weight_encodings
+
+if TYPE_CHECKING:
+    from procure.catalogue import Fact
 
 COLUMNS = (
     "sku",
@@ -103,6 +106,31 @@ class Curves:
             raise InputError(faults)
         return cls(table, "user", "", file)
 
+    @classmethod
+    def of_premises(cls, premises: Mapping[str, Fact]) -> Curves:
+        """The packaged measured curves: premises of the group ``curve``.
+
+        Raises:
+            InputError: a path that is none of a curve, or throughput that rises with TPS/User.
+        """
+        rows, faults = [], []
+        for path, fact in premises.items():
+            if not path.startswith("curve/"):
+                continue
+            _, *setting = path.split("/")
+            lengths = setting[3].split("+") if len(setting) == 5 else []
+            if len(lengths) != 2:
+                expected = "curve/SKU/CARD/PRECISION/ISL+OSL/TPS, numbers for the last three."
+                faults.append(Fault("premises", 0, "name", path, expected))
+                continue
+            ends = (f"{end / fact.number:.12g}" if isinstance(end, float) else "" for end in (fact.low, fact.high))
+            told = (fact.source_date, fact.source, fact.note)
+            rows.append((*setting[:3], *lengths, setting[4], repr(fact.number), "1", *ends, *told))
+        if faults:
+            raise InputError(faults)
+        raw = pd.DataFrame(rows, columns=list(COLUMNS), dtype=object).reindex(columns=[*COLUMNS, *EXTRA], fill_value="")
+        return cls(_checked(raw, "premises"), "measured", "base", drawn=LENGTH_DRAWN)
+
     def of(self, sku: str, card: str, weight_precision: str, vintage: str, *, with_lpx: bool = False) -> pd.DataFrame:
         """Rows for a pool, card and precision at a vintage, in order of TPS/User."""
         if self.vintage not in ("", vintage.partition("+")[0]):
@@ -121,14 +149,6 @@ class Curves:
         mine = (rows["sku"] == sku) & (rows["card"] == card) & (rows["weight_precision"] == weight_precision)
         kept = rows.loc[mine, ["isl", "prefill_tokens_per_s_per_gpu"]]
         return kept.drop_duplicates("isl").sort_values("isl")
-
-
-@lru_cache(maxsize=1)
-def packaged_curves() -> Curves:
-    """The packaged measured curves."""
-    path = packaged_path("data") / "performance" / "curves.csv"
-    raw = read_csv(path, COLUMNS).reindex(columns=[*COLUMNS, *EXTRA], fill_value="")
-    return Curves(_checked(raw, path.name), "measured", "base", drawn=LENGTH_DRAWN)
 
 
 def _checked(raw: pd.DataFrame, file: str) -> pd.DataFrame:

@@ -1,18 +1,11 @@
-"""The few named numbers of the decode and prefill physics, kept as data with the way they were found.
-
-``data/performance/premises.toml`` is written by hand, ``data/performance/fitted.toml`` by ``procure perf --fit``.
-"""
+"""The few named numbers of the decode and prefill physics, and how software moves them over time."""
 
 from __future__ import annotations
 
-import tomllib
 from dataclasses import dataclass, replace
-from functools import lru_cache
-from typing import Any
 
 import numpy as np
 
-from procure.catalogue.paths import packaged_path
 from procure.errors import Fault, InputError, nearest
 from procure.performance.work import is_wide
 from procure.quarter import Quarter
@@ -36,7 +29,8 @@ REFERENCE_SOFTWARE = "trt"
 class Physics:
     """Parameters of one decode step and of prefill, for hardware and software of one date.
 
-    Efficiencies are fractions of the catalogue's peak; latencies are seconds.
+    Efficiencies are fractions of the catalogue's peak; latencies are seconds, one for all or an array that broadcasts
+    against (elements, layouts, drafts).
     """
 
     weight_efficiency: float
@@ -84,12 +78,13 @@ class Physics:
     acceptance: float
     """Chance that one drafted token is accepted."""
 
-    def scaled(self, *, latency: float = 1.0, efficiency: float = 1.0, prefill: float = 1.0) -> Physics:
+    def scaled(self, *, latency: float | np.ndarray = 1.0, efficiency: float = 1.0, prefill: float = 1.0) -> Physics:
         """The same physics with latencies and efficiencies multiplied, none of these above 1.
 
         ``prefill`` multiplies the rate of every term of prefill but reading weights and prefix.
         """
-        factors = dict.fromkeys(LATENCIES, latency) | dict.fromkeys(DECODE_EFFICIENCIES, efficiency)
+        factors: dict[str, float | np.ndarray] = {**dict.fromkeys(LATENCIES, latency)}
+        factors |= dict.fromkeys(DECODE_EFFICIENCIES, efficiency)
         factors |= dict.fromkeys(PREFILL_EFFICIENCIES, prefill) | dict.fromkeys(PREFILL_COSTS, 1.0 / prefill)
         changed = {name: getattr(self, name) * factor for name, factor in factors.items()}
         capped = {*DECODE_EFFICIENCIES, *PREFILL_EFFICIENCIES}
@@ -122,52 +117,92 @@ class Software:
     mixing: float
 
 
-@lru_cache(maxsize=2)
-def _file(name: str) -> dict[str, Any]:
-    with (packaged_path("data") / "performance" / name).open("rb") as file:
-        return tomllib.load(file)
+@dataclass(frozen=True)
+class Factors:
+    """What multiplies latencies, decode efficiencies and the rates of prefill."""
+
+    latency: float
+    efficiency: float
+    prefill: float
+
+    def __mul__(self, other: Factors) -> Factors:
+        return Factors(self.latency * other.latency, self.efficiency * other.efficiency, self.prefill * other.prefill)
 
 
-def premises() -> dict[str, Any]:
-    """The whole of ``data/performance/premises.toml``."""
-    return _file("premises.toml")
+UNCHANGED = Factors(1.0, 1.0, 1.0)
+VINTAGES = ("none", "base", "fast")
+"""Levels of software, slowest first."""
 
 
-def fitted() -> dict[str, Any]:
-    """The whole of ``data/performance/fitted.toml``."""
-    return _file("fitted.toml")
+@dataclass(frozen=True)
+class SoftwarePath:
+    """How software moves the physics over time.
 
+    A vintage is a level, or a level with months of further latency gains behind it, such as ``base+12``. ``none`` is
+    the software of the fitted rows, ``base`` that of the frontier of ``base_month``, ``fast`` is ``base`` with
+    latencies times ``fast_latency_of_base``.
 
-def premise(name: str) -> float:
-    """Value of one of the ``[premise]`` entries of ``premises.toml``."""
-    return float(premises()["premise"][name]["value"])
-
-
-def vintages() -> tuple[str, ...]:
-    """Names of the software vintages, slowest first."""
-    return ("none", "base", "fast")
-
-
-def vintage_factors(vintage: str) -> dict[str, float]:
-    """Factors of a software vintage on latency, decode efficiency and prefill efficiency.
-
-    A path over time is a vintage with months behind it: ``base+12`` is ``base`` with twelve months of further latency
-    gains at ``[vintage.path]`` of ``premises.toml``.
-
-    ``none`` is the software of the fitted rows, ``base`` was fitted on the frontier of July 2026, ``fast`` is
-    ``base`` with the latency of ``[vintage.fast]`` of ``premises.toml``.
-
-    Raises:
-        InputError: no such vintage.
+    Attributes:
+        reference_month: of the fitted rows, such as ``2026-02``.
+        latency_per_month: factor on latencies a month, as the fitted rows show it.
+        base_month: of vintage ``base``.
+        base: factors of vintage ``base``.
+        fast_latency_of_base: factor on the latencies of ``base`` that makes ``fast``.
+        path_latency_per_month: factor on latencies for every month beyond a level.
     """
-    level, months = vintage_parts(vintage)
-    factors = dict.fromkeys(FACTORS, 1.0)
-    if level != "none":
-        factors = {name: float(fitted()["vintage"]["base"][name]) for name in FACTORS}
-    if level == "fast":
-        factors["latency"] *= float(premises()["vintage"]["fast"]["latency_of_base"])
-    factors["latency"] *= float(premises()["vintage"]["path"]["latency_per_month"]) ** months
-    return factors
+
+    reference_month: str
+    latency_per_month: float
+    base_month: str
+    base: Factors
+    fast_latency_of_base: float
+    path_latency_per_month: float
+
+    def factors(self, vintage: str) -> Factors:
+        """Factors of a vintage.
+
+        Raises:
+            InputError: no such vintage.
+        """
+        level, months = vintage_parts(vintage)
+        found = UNCHANGED if level == "none" else self.base
+        latency = found.latency * (self.fast_latency_of_base if level == "fast" else 1.0)
+        return replace(found, latency=latency * self.path_latency_per_month**months)
+
+    def vintage_at(self, pace: str, quarter: str) -> str:
+        """Vintage of a quarter on a path: ``none`` stands still, ``base`` and ``fast`` go on from their level.
+
+        Args:
+            pace: ``none``, ``base`` or ``fast``.
+            quarter: such as ``2027Q3``; its first month counts.
+
+        Raises:
+            InputError: no such pace.
+        """
+        level, _ = vintage_parts(pace)
+        if level == "none":
+            return level
+        begin = Quarter(quarter)
+        months = begin.year * 12 + 3 * begin.number - 2 - month_number(self.base_month)
+        return f"{level}+{max(round(months), 0)}"
+
+    def date(self, vintage: str) -> str:
+        """Month of the software that a vintage stands for: of its evidence, with further months added."""
+        level, months = vintage_parts(vintage)
+        month = round(month_number(self.reference_month if level == "none" else self.base_month)) - 1 + months
+        return f"{month // 12}-{month % 12 + 1:02d}"
+
+    def factors_of_month(self, months: float) -> Factors:
+        """Factors of the software ``months`` after the reference month.
+
+        Before it latencies fall by ``latency_per_month``; from it to the month of ``base`` the factors move in
+        proportion; after that they stay.
+        """
+        if months < 0:
+            return replace(UNCHANGED, latency=self.latency_per_month**months)
+        span = month_number(self.base_month) - month_number(self.reference_month)
+        share = min(months / span, 1.0)
+        return Factors(*(each**share for each in (self.base.latency, self.base.efficiency, self.base.prefill)))
 
 
 def vintage_parts(vintage: str) -> tuple[str, int]:
@@ -177,92 +212,12 @@ def vintage_parts(vintage: str) -> tuple[str, int]:
         InputError: no such level, or months that are not a whole number.
     """
     level, plus, months = str(vintage).partition("+")
-    if level in vintages() and (not plus or months.isdigit()):
+    if level in VINTAGES and (not plus or months.isdigit()):
         return level, int(months or 0)
-    expected = f"One of {', '.join(vintages())}, with `+months` behind it for a later date."
-    raise InputError([Fault("", 0, "vintage", str(vintage), expected, nearest(level, vintages()))])
+    expected = f"One of {', '.join(VINTAGES)}, with `+months` behind it for a later date."
+    raise InputError([Fault("", 0, "vintage", str(vintage), expected, nearest(level, VINTAGES))])
 
 
-def vintage_at(pace: str, quarter: str) -> str:
-    """Vintage of a quarter on a path: ``none`` stands still, ``base`` and ``fast`` go on from their level.
-
-    Args:
-        pace: ``none``, ``base`` or ``fast``.
-        quarter: such as ``2027Q3``; its first month counts.
-
-    Raises:
-        InputError: no such pace.
-    """
-    level, _ = vintage_parts(pace)
-    if level == "none":
-        return level
-    begin = Quarter(quarter)
-    months = begin.year * 12 + 3 * begin.number - 2 - _month_number(fitted()["vintage"]["base"]["date"])
-    return f"{level}+{max(round(months), 0)}"
-
-
-def vintage_date(vintage: str) -> str:
-    """Month of the software that a vintage stands for: of its evidence, with further months added."""
-    level, months = vintage_parts(vintage)
-    text = fitted()["software"]["reference_month"] if level == "none" else fitted()["vintage"]["base"]["date"]
-    month = round(_month_number(text)) - 1 + months
-    return f"{month // 12}-{month % 12 + 1:02d}"
-
-
-def reference_physics() -> Physics:
-    """Fitted parameters at the software of the fitted rows."""
-    return Physics(**{name: float(value) for name, value in fitted()["physics"].items()})
-
-
-def physics(vintage: str, pool: str = "") -> Physics:
-    """Fitted parameters at a software vintage and, where it was calibrated apart, for one pool.
-
-    Args:
-        vintage: ``none``, ``base`` or ``fast``.
-        pool: SKU name; pools with a ``[pool]`` entry get its bring-up factors on top of the vintage.
-
-    Raises:
-        InputError: no such vintage.
-    """
-    factors = vintage_factors(vintage)
-    own = _bring_up(pool)
-    if own:
-        factors = {name: factors[name] * float(own[name]) for name in FACTORS}
-    return reference_physics().scaled(**factors)
-
-
-def physics_of_month(months: float, pool: str = "") -> Physics:
-    """Fitted parameters for software of ``months`` after the reference month.
-
-    Before it latencies fall by ``latency_per_month``; from it to the month of ``base`` the factors move in proportion;
-    after that they stay. Bring-up factors of a pool apply in full.
-    """
-    base = fitted()["vintage"]["base"]
-    span = _month_number(base["date"]) - _month_number(fitted()["software"]["reference_month"])
-    if months < 0:
-        factors = {"latency": float(fitted()["software"]["latency_per_month"]) ** months}
-    else:
-        factors = {name: float(base[name]) ** min(months / span, 1.0) for name in FACTORS}
-    own = _bring_up(pool) or dict.fromkeys(FACTORS, 1.0)
-    return reference_physics().scaled(**{name: factors.get(name, 1.0) * float(own[name]) for name in FACTORS})
-
-
-def _month_number(text: str) -> float:
+def month_number(text: str) -> float:
+    """Months since year 0 of a month such as ``2026-02``."""
     return float(text[:4]) * 12 + float(text[5:7])
-
-
-def calibrated_apart(pool: str) -> bool:
-    """Whether a pool has bring-up factors (hardware measured as an engineering sample, or announced as its heir)."""
-    return _bring_up(pool) is not None
-
-
-def _bring_up(pool: str) -> dict[str, float] | None:
-    """Fitted bring-up factors of a pool; announced hardware takes those of its predecessor (``[bring_up_of]``)."""
-    return fitted()["pool"].get(premises()["bring_up_of"].get(pool, pool))
-
-
-def software(framework: str) -> Software:
-    """Fitted factors of a framework; those of the reference for one that was not fitted."""
-    known = fitted()["software"]["framework"]
-    name = framework.removeprefix("dynamo-")
-    return Software(**known.get(name, known[REFERENCE_SOFTWARE]))

@@ -10,11 +10,11 @@ import numpy as np
 import pandas as pd
 
 from procure.performance.anchor import anchored, answered
-from procure.performance.decode import Deployment, Lengths, solve
+from procure.performance.decode import Deployment, Elements, solve
 from procure.performance.layouts import usable_hbm_bytes
-from procure.performance.measured import Curves, packaged_curves
+from procure.performance.measured import Curves
 from procure.performance.own_prefill import prefill_gpu_seconds
-from procure.performance.physics import fitted, premises, vintage_date
+from procure.performance.physics import vintage_parts
 from procure.performance.prefill import prefill_group_gpus, prefill_wall_s
 from procure.performance.queueing import Queue
 from procure.performance.work import work_of
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from procure.catalogue import Sku
+    from procure.performance.rules import Rules, Setup
     from procure.sizing import Card
 
 COLUMNS = (
@@ -53,15 +54,13 @@ SLOWER, SLOWER_STEPS = 0.8, 24
 def decode_points(  # noqa: PLR0913 - a pool, a card, and what is asked of them by name
     pool: Sku,
     card: Card,
+    setup: Setup,
     *,
-    weight_precision: str,
-    kv_format: str,
     context_mean: ArrayLike,
     context_upper: ArrayLike,
     tps_user: ArrayLike,
-    vintage: str,
+    months: ArrayLike = 0.0,
     lpx: Sku | None = None,
-    curves: Curves | None = None,
 ) -> pd.DataFrame:
     """Efficient decode operating points of a pool that serves a card.
 
@@ -71,14 +70,12 @@ def decode_points(  # noqa: PLR0913 - a pool, a card, and what is asked of them 
     Args:
         pool: GPU hardware.
         card: the LLM.
-        weight_precision: format of the weights.
-        kv_format: format of the caches.
+        setup: formats, software, rules and own measurements.
         context_mean: mean context of running streams, tokens; sizes batch, HBM and step.
         context_upper: longest context, tokens; one such stream must fit.
         tps_user: TPS/User that the median stream must reach.
-        vintage: software vintage, ``none``, ``base`` or ``fast``.
+        months: whole months of further software beyond the setup's vintage.
         lpx: LPX hardware that takes the FFN; None for GPUs alone.
-        curves: a user's table (:meth:`procure.performance.measured.Curves.read`).
 
     Source order: user's table, packaged measured curve, physics (:mod:`procure.performance.anchor`). With LPX
     points are a ``vendor claim``, on hardware that is only announced a ``projection``. The pool's
@@ -96,16 +93,15 @@ def decode_points(  # noqa: PLR0913 - a pool, a card, and what is asked of them 
         InputError: an unknown vintage or format.
         ValueError: arrays of unequal length or a length or speed that is not positive.
     """
-    arrays = [np.atleast_1d(np.asarray(array, dtype=float)) for array in (context_mean, context_upper, tps_user)]
-    asked = np.stack(np.broadcast_arrays(*arrays))
-    if asked.ndim != 2 or not np.all(asked > 0):
+    given = (context_mean, context_upper, tps_user, months)
+    asked = np.stack(np.broadcast_arrays(*(np.atleast_1d(np.asarray(array, dtype=float)) for array in given)))
+    if asked.ndim != 2 or not np.all(asked[:3] > 0) or not np.all(asked[3] >= 0):
         raise ValueError("context_mean, context_upper and tps_user must be flat, of equal length and positive")
     unique, inverse = np.unique(asked, axis=1, return_inverse=True)
-    weights = card.native_precision if weight_precision == "native" else weight_precision
-    deployment = Deployment(pool, card, weights, kv_format, vintage, lpx)
+    deployment = Deployment(pool, card, replace(setup, weight_precision=setup.weights(card)), lpx)
     table = _with_curves(deployment, unique)
-    if curves is not None:
-        table = _with_own(table, deployment, unique, curves)
+    if setup.curves is not None:
+        table = _with_own(table, deployment, unique, setup.curves)
     if pool.projection:
         table.loc[table["evidence"] == "physics", "evidence"] = "projection"
         named = table["evidence"] != "user"
@@ -116,17 +112,21 @@ def decode_points(  # noqa: PLR0913 - a pool, a card, and what is asked of them 
 def _physical(deployment: Deployment, asked: np.ndarray) -> pd.DataFrame:
     """Points from physics at full power, with evidence and source."""
     table = _solved(deployment, asked.tobytes()).copy()
-    paired = deployment.lpx is not None
+    setup, rules, paired = deployment.setup, deployment.setup.rules, deployment.lpx is not None
     table["evidence"] = "vendor claim" if paired else "physics"
-    table["source"] = premises()["lpx"]["source"] if paired else fitted()["source"]["text"]
-    table["source_date"] = premises()["lpx"]["date"] if paired else vintage_date(deployment.vintage)
+    table["source"] = rules.lpx.source if paired else rules.source
+    table["source_date"] = rules.lpx.date
+    if not paired:
+        level, plus = vintage_parts(setup.vintage)
+        dates = {m: rules.software.date(f"{level}+{plus + int(m)}") for m in np.unique(asked[3])}
+        table["source_date"] = [dates[m] for m in asked[3, table["element"]]]
     return table
 
 
 def _with_curves(deployment: Deployment, asked: np.ndarray) -> pd.DataFrame:
     """Physics brought to the packaged curves where they apply, in the pool's power mode."""
     full = replace(deployment, pool=replace(deployment.pool, throughput_factor=1.0))
-    table = anchored(_physical(deployment, asked), full, asked, packaged_curves(), _best_rates)
+    table = anchored(_physical(deployment, asked), full, asked, deployment.setup.rules.curves, _best_rates)
     return _slower(table, deployment.pool.throughput_factor)
 
 
@@ -196,11 +196,10 @@ def _best_rates(deployment: Deployment, asked: np.ndarray) -> np.ndarray:
 @lru_cache(maxsize=512)
 def _solved(deployment: Deployment, asked: bytes) -> pd.DataFrame:
     """Points from physics for distinct elements, kept by content: what is asked and every figure of pool and card."""
-    unique = np.frombuffer(asked).reshape(3, -1)
+    unique = np.frombuffer(asked).reshape(4, -1)
     tables = []
     for start in range(0, unique.shape[1], LARGEST_CHUNK):
-        mean, upper, speed = unique[:, start : start + LARGEST_CHUNK]
-        part = pd.DataFrame(solve(deployment, Lengths(mean, upper), speed))
+        part = pd.DataFrame(solve(deployment, Elements(*unique[:, start : start + LARGEST_CHUNK])))
         tables.append(part.assign(element=part["element"] + start))
     return pd.concat(tables, ignore_index=True)
 
@@ -220,43 +219,31 @@ def _for_every_element(table: pd.DataFrame, inverse: np.ndarray) -> pd.DataFrame
 def prefill_latency_s(  # noqa: PLR0913 - a pool, a card, and what is asked of them by name
     pool: Sku,
     card: Card,
+    setup: Setup,
     *,
-    weight_precision: str,
-    kv_format: str,
     new_tokens: ArrayLike,
     prefix_tokens: ArrayLike,
-    vintage: str,
     queue: Queue,
-    curves: Curves | None = None,
 ) -> np.ndarray:
     """Wall seconds from arrival to the end of prefill on one prefill replica, queueing at ``queue`` included.
 
     Loading a reused cache into HBM and handing the cache to decode come on top.
     """
-    work = prefill_gpu_seconds(
-        pool,
-        card,
-        weight_precision=weight_precision,
-        kv_format=kv_format,
-        new_tokens=new_tokens,
-        prefix_tokens=prefix_tokens,
-        vintage=vintage,
-        curves=curves,
-    )
-    return prefill_wall_s(pool, card, work, weight_precision=weight_precision, vintage=vintage, queue=queue)
+    work = prefill_gpu_seconds(pool, card, setup, new_tokens=new_tokens, prefix_tokens=prefix_tokens)
+    return prefill_wall_s(pool, card, setup, work, queue)
 
 
-def idle_hbm_bytes_per_gpu(pool: Sku, card: Card, weight_precision: str) -> float:
+def idle_hbm_bytes_per_gpu(pool: Sku, card: Card, weight_precision: str, rules: Rules) -> float:
     """HBM of one GPU for parked caches while no stream runs, with the weights resident.
 
     The weights are spread over one scale-up domain, or over as many as they need.
     """
     weights = work_of(card, weight_precision).weight_bytes
-    usable = usable_hbm_bytes(pool)
+    usable = usable_hbm_bytes(pool, rules.layouts)
     domains = max(1.0, np.ceil(weights / (usable * pool.scale_up_domain_gpus)))
     return float(usable - weights / (pool.scale_up_domain_gpus * domains))
 
 
-def prefill_gpus_per_replica(pool: Sku, card: Card, weight_precision: str) -> int:
+def prefill_gpus_per_replica(pool: Sku, card: Card, setup: Setup) -> int:
     """GPUs that work together on one request's prefill; their links load its cache and hand it over."""
-    return prefill_group_gpus(pool, work_of(card, weight_precision))
+    return prefill_group_gpus(pool, work_of(card, setup.weight_precision), setup.rules)

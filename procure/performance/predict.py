@@ -7,27 +7,61 @@ throughput without any measured batch.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
-from functools import lru_cache
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 import pandas as pd
 
 from procure.catalogue import Catalogue, Sku
-from procure.performance.physics import LATENCIES, Physics, Software, fitted, premises, software
+from procure.performance.physics import LATENCIES, Physics, Software, month_number
 from procure.performance.prefill import prefill_at_peak, prefill_seconds
+from procure.performance.rules import Rules, Setup, premises_of
 from procure.performance.step import Layout, Streams, decode_terms, step_seconds
 from procure.performance.work import Work, work_of
-from procure.sizing import load_card
+from procure.sizing import Card, load_card
 
 _KEYS = ["sku", "card", "weight_precision", "kv_format"]
 
 
-@lru_cache(maxsize=1)
-def catalogue() -> Catalogue:
-    """The packaged catalogue."""
-    return Catalogue.read()
+@dataclass(frozen=True)
+class Bench:
+    """What measured rows are held against: hardware, cards and rules.
+
+    Attributes:
+        catalogue: hardware that rows may name.
+        rules: premises of the physics.
+        cards: cards by name that are not packaged.
+    """
+
+    catalogue: Catalogue
+    rules: Rules
+    cards: Mapping[str, Card] = field(default_factory=dict)
+
+    @classmethod
+    def packaged(cls) -> Bench:
+        """Packaged hardware, cards and premises."""
+        catalogue = Catalogue.read()
+        return cls(catalogue, Rules.of(premises_of(catalogue)))
+
+    def sku(self, name: str) -> Sku:
+        """Hardware by name."""
+        return self.catalogue.sku(name)
+
+    def card(self, name: str) -> Card:
+        """A card by name, read once."""
+        if name not in self._read:
+            self._read[name] = load_card(name)
+        return self._read[name]
+
+    def setup(self, weight_precision: str, kv_format: str) -> Setup:
+        """A setup with the software of the fitted rows."""
+        return Setup(weight_precision, kv_format, "none", self.rules)
+
+    @cached_property
+    def _read(self) -> dict[str, Card]:
+        return dict(self.cards)
 
 
 def months_after(dates: pd.Series, reference: str) -> np.ndarray:
@@ -35,8 +69,7 @@ def months_after(dates: pd.Series, reference: str) -> np.ndarray:
     text = dates.astype(str)
     year = text.str[:4].astype(float)
     month = pd.to_numeric(text.str[5:7], errors="coerce").fillna(6.5)
-    start = float(reference[:4]) * 12 + float(reference[5:7])
-    return (year * 12 + month - start).to_numpy(dtype=float)
+    return (year * 12 + month - month_number(reference)).to_numpy(dtype=float)
 
 
 @dataclass(frozen=True)
@@ -57,19 +90,19 @@ class _Group:
 class Runs:
     """Measured decode and aggregated runs, ready to be predicted many times."""
 
-    def __init__(self, seen: pd.DataFrame) -> None:
+    def __init__(self, seen: pd.DataFrame, bench: Bench) -> None:
         """Take rows of :func:`procure.performance.observations.observe` that have a layout."""
         self.seen = seen
-        self.months = months_after(seen["date"], fitted()["software"]["reference_month"])
+        self.months = months_after(seen["date"], bench.rules.software.reference_month)
         self.frameworks = seen["framework"].str.removeprefix("dynamo-").to_numpy()
         order = pd.Series(np.arange(len(seen)), index=seen.index)
-        self.groups = [_group(rows, order[rows.index].to_numpy(), *map(str, key)) for key, rows in seen.groupby(_KEYS)]
+        self.groups = [_group(rows, order[rows.index].to_numpy(), bench) for _, rows in seen.groupby(_KEYS)]
 
-    def tps_user(self, rules: Physics, softwares: Callable[[str], Software], latency_per_month: float) -> np.ndarray:
+    def tps_user(self, physics: Physics, softwares: Callable[[str], Software], latency_per_month: float) -> np.ndarray:
         """TPS/User of each row.
 
         Args:
-            rules: fitted parameters of the reference software and month.
+            physics: fitted parameters of the reference software and month.
             softwares: factors by framework.
             latency_per_month: factor on latencies for each month that software is newer.
         """
@@ -80,34 +113,29 @@ class Runs:
         result = np.full(len(self.seen), np.nan)
         for group in self.groups:
             late = latency[group.at][:, None]
-            own = {name: getattr(rules, name) * late for name in LATENCIES}
-            adapted = replace(rules, acceptance=acceptance[group.at][:, None], **own)
+            own = {name: getattr(physics, name) * late for name in LATENCIES}
+            adapted = replace(physics, acceptance=acceptance[group.at][:, None], **own)
             result[group.at] = 1.0 / _token_s(group, adapted, mixing[group.at])
         return result
 
 
-def predict_runs(seen: pd.DataFrame, rules: Physics) -> np.ndarray:
-    """TPS/User of observed runs at the shipped software factors."""
-    return Runs(seen).tps_user(rules, software, float(fitted()["software"]["latency_per_month"]))
+def predict_runs(seen: pd.DataFrame, bench: Bench) -> np.ndarray:
+    """TPS/User of observed runs by the rules' physics and software factors."""
+    rules = bench.rules
+    return Runs(seen, bench).tps_user(rules.reference, rules.framework, rules.software.latency_per_month)
 
 
-def _group(rows: pd.DataFrame, at: np.ndarray, sku: str, card_name: str, precision: str, kv: str) -> _Group:
-    pool, card = catalogue().sku(sku), load_card(card_name)
+def _group(rows: pd.DataFrame, at: np.ndarray, bench: Bench) -> _Group:
+    sku, name, precision, kv = (str(rows[column].iloc[0]) for column in _KEYS)
+    pool, card = bench.sku(sku), bench.card(name)
     drawn = rows["length_drawn"].to_numpy(dtype=float)
     given, written = (rows[name].to_numpy(dtype=float) * drawn for name in ("isl", "osl"))
     context = (given + written / 2)[:, None]
-    lengths = np.array([0.0, *premises()["layouts"]["draft_lengths"]])
+    lengths = np.array([0.0, *bench.rules.layouts.draft_lengths])
     gpus = rows["gpus_per_replica"].to_numpy(dtype=float)
     batch = rows["streams"].to_numpy(dtype=float)
     aggregated = rows["aggregated"].to_numpy(dtype=bool)
-    peak = prefill_at_peak(
-        pool,
-        card,
-        weight_precision=precision,
-        kv_format=kv,
-        new_tokens=given,
-        prefix_tokens=np.zeros_like(given),
-    )
+    peak = prefill_at_peak(pool, card, bench.setup(precision, kv), given, np.zeros_like(given))
     loaded = np.asarray(card.loaded_bytes(context, kv), dtype=float)
     return _Group(
         at=at,
@@ -126,13 +154,13 @@ def _group(rows: pd.DataFrame, at: np.ndarray, sku: str, card_name: str, precisi
     )
 
 
-def _token_s(group: _Group, rules: Physics, mixing: np.ndarray) -> np.ndarray:
+def _token_s(group: _Group, physics: Physics, mixing: np.ndarray) -> np.ndarray:
     """Seconds per output token: the step at the best draft length, and prefill where it shares the GPUs.
 
     An aggregated replica prefills isl / osl tokens for every token that it writes.
     """
-    terms = decode_terms(group.pool, rules, group.work, group.layout, group.streams, group.batch)
-    each = step_seconds(terms) / rules.tokens_per_step(group.streams.draft)
+    terms = decode_terms(group.pool, physics, group.work, group.layout, group.streams, group.batch)
+    each = step_seconds(terms) / physics.tokens_per_step(group.streams.draft)
     fastest = np.where(group.allowed, each, np.inf).min(axis=1)
-    prefill_s = prefill_seconds(group.prefill, rules)
+    prefill_s = prefill_seconds(group.prefill, physics)
     return fastest + group.mixed * prefill_s * mixing

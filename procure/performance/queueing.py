@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-MOST = 0.999
-"""Largest share of requests that a wait is stated for."""
-FULLEST = 0.95
-"""Largest load that a wait is stated at: a queue at 1 grows without end, and no practice plans it."""
+if TYPE_CHECKING:
+    from procure.performance.rules import QueueRules
 
 
 @dataclass(frozen=True)
@@ -16,10 +15,10 @@ class Queue:
     """How full prefill replicas are planned, and for which share of the requests the wait is stated.
 
     Attributes:
-        load: busy share of the replicas that capacity allows at the peak; above :data:`FULLEST` the wait at that load
-            is taken.
+        load: busy share of the replicas that capacity allows at the peak; above ``queue/fullest_load`` the wait at that
+            load is taken.
         share: share of the requests that wait no longer than stated. No queue bounds the wait of all: for shares above
-            :data:`MOST` the wait of that share is taken.
+            ``queue/largest_share`` the wait of that share is taken.
     """
 
     load: float
@@ -44,7 +43,7 @@ def erlang_c(servers: int, load: float) -> float:
     return blocked / (1.0 - load * (1.0 - blocked))
 
 
-def wait_in_services(queue: Queue, servers: int) -> float:
+def wait_in_services(queue: Queue, rules: QueueRules) -> float:
     """Wait that the stated share of requests does not exceed, in units of one service, all services alike (M/D/c).
 
         P(W > t) = C · exp(−2 c (1 − u) t / S)
@@ -54,7 +53,8 @@ def wait_in_services(queue: Queue, servers: int) -> float:
 
     Args:
         queue: load u and share.
-        servers: replicas c that one queue feeds.
+        rules: replicas c that one queue feeds, and the largest load and share that a wait is stated for.
     """
-    load, beyond = min(queue.load, FULLEST), 1.0 - min(queue.share, MOST)
+    servers = rules.replicas
+    load, beyond = min(queue.load, rules.fullest_load), 1.0 - min(queue.share, rules.largest_share)
     return max(0.0, math.log(erlang_c(servers, load) / beyond) / (2.0 * servers * (1.0 - load)))

@@ -11,10 +11,9 @@ import pandas as pd
 
 from procure.catalogue.paths import packaged_path
 from procure.performance.fit import parts
-from procure.performance.frontier import Curve, Prefills, predicted_maximum, sweep_maximum
+from procure.performance.frontier import Curve, Prefills, Sweep, predicted_maximum, sweep_maximum
 from procure.performance.observations import observe, read_points
-from procure.performance.physics import Physics, fitted, physics_of_month, reference_physics, software
-from procure.performance.predict import months_after, predict_runs
+from procure.performance.predict import Bench, months_after, predict_runs
 from procure.performance.refit import log_errors
 from procure.performance.step import Layout
 
@@ -26,8 +25,12 @@ UNREACHED = 0.01
 """A maximum that the physics does not reach at all is reported as 1% of the measured one."""
 
 
-def validate(path: str | Path) -> dict[str, Any]:
-    """Errors of the shipped physics on a points file, as fractions.
+def validate(path: str | Path, bench: Bench | None = None) -> dict[str, Any]:
+    """Errors of the physics on a points file, as fractions.
+
+    Args:
+        path: a points file.
+        bench: hardware, cards and rules; the packaged ones by default.
 
     Returns:
         ``overall``: TPS/User of decode and end-to-end rows at their measured batch; ``groups``: the same by hardware,
@@ -38,23 +41,9 @@ def validate(path: str | Path) -> dict[str, Any]:
     Raises:
         InputError: the file cannot be read.
     """
-    points = read_points(path)
-    seen = observe(points)
-    seen["line"] = np.arange(len(seen)) + 2
-    seen["part"] = parts(seen, pd.read_csv(packaged_path("data") / "performance" / "split.csv"))
-    seen["predicted"] = np.nan
-    usable = seen["reason"] == ""
-    runs, prefill = usable & seen["streams"].notna(), usable & (seen["phase"] == "prefill")
-    frontier = usable & seen["frontier"]
-    if runs.any():
-        seen.loc[runs, "predicted"] = predict_runs(seen[runs], reference_physics())
-    if prefill.any():
-        seen.loc[prefill, "predicted"] = Prefills(seen[prefill]).rates(reference_physics())
-    if frontier.any():
-        seen.loc[frontier, "predicted"] = _maximum(seen[frontier])
-    seen["measured"] = np.where(runs, seen["tps_user"], seen["tps_per_gpu"])
-    seen["error"] = np.log(np.maximum(seen["predicted"] / seen["measured"], UNREACHED))
-    seen["band"] = [_band(speed) for speed in seen["tps_user"]]
+    bench = bench or Bench.packaged()
+    seen = _predicted(read_points(path), bench)
+    usable, runs, prefill, frontier = (seen[name] for name in ("usable", "is_run", "is_prefill", "is_frontier"))
     lost = seen[~usable]
     return {
         "file": Path(path).name,
@@ -66,11 +55,32 @@ def validate(path: str | Path) -> dict[str, Any]:
             "frontier throughput": _errors(seen[frontier]),
             **{f"frontier throughput: {name}": _errors(rows) for name, rows in seen[frontier].groupby("hardware")},
         },
-        "curves": curve_errors(seen[usable & ~seen["frontier"] & seen["phase"].isin(["decode", "e2e"])]),
+        "curves": curve_errors(seen[usable & ~seen["frontier"] & seen["phase"].isin(["decode", "e2e"])], bench),
         "unpredicted": [
             {name: row[name] for name in ("line", "hardware", "model", "reason")} for row in lost.to_dict("records")
         ],
     }
+
+
+def _predicted(points: pd.DataFrame, bench: Bench) -> pd.DataFrame:
+    """Observed rows with what is predicted, measured, and the log of their ratio."""
+    seen = observe(points, bench.catalogue)
+    seen["line"] = np.arange(len(seen)) + 2
+    seen["part"] = parts(seen, pd.read_csv(packaged_path("data") / "performance" / "split.csv"))
+    usable = seen["reason"] == ""
+    runs, prefill = usable & seen["streams"].notna(), usable & (seen["phase"] == "prefill")
+    frontier = usable & seen["frontier"]
+    seen["predicted"] = np.nan
+    if runs.any():
+        seen.loc[runs, "predicted"] = predict_runs(seen[runs], bench)
+    if prefill.any():
+        seen.loc[prefill, "predicted"] = Prefills(seen[prefill], bench).rates(bench.rules.reference)
+    if frontier.any():
+        seen.loc[frontier, "predicted"] = _maximum(seen[frontier], bench)
+    seen["measured"] = np.where(runs, seen["tps_user"], seen["tps_per_gpu"])
+    seen["error"] = np.log(np.maximum(seen["predicted"] / seen["measured"], UNREACHED))
+    seen["band"] = [_band(speed) for speed in seen["tps_user"]]
+    return seen.assign(usable=usable, is_run=runs, is_prefill=prefill, is_frontier=frontier)
 
 
 def _band(speed: float) -> str:
@@ -104,25 +114,24 @@ def _groups(rows: pd.DataFrame) -> dict[str, Any]:
     return found
 
 
-def _maximum(rows: pd.DataFrame) -> np.ndarray:
+def _maximum(rows: pd.DataFrame, bench: Bench) -> np.ndarray:
     """Predicted maximum over all GPUs for rows that give the best of a sweep."""
     found = np.zeros(len(rows))
     place = pd.Series(np.arange(len(rows)), index=rows.index)
     for (*key, date), group in rows.groupby([*CURVE_KEYS, "date"]):
-        found[place[group.index].to_numpy()] = _best(Curve.of(key), str(date), group, all_gpus=True)
+        curve, speeds = Curve.of(key), group["tps_user"].to_numpy(dtype=float)
+        physics = bench.rules.physics_of_month(_months(str(date), bench), curve.sku)
+        best = predicted_maximum(curve, bench, physics, speeds, all_gpus=True)
+        found[place[group.index].to_numpy()] = best
     return found
 
 
-def _best(curve: Curve, date: str, rows: pd.DataFrame, *, all_gpus: bool) -> np.ndarray:
-    return predicted_maximum(curve, _rules(curve, date), rows["tps_user"].to_numpy(dtype=float), all_gpus=all_gpus)
+def _months(date: str, bench: Bench) -> float:
+    """Months of a date after the reference month."""
+    return float(months_after(pd.Series([date]), bench.rules.software.reference_month)[0])
 
 
-def _rules(curve: Curve, date: str) -> Physics:
-    months = float(months_after(pd.Series([date]), fitted()["software"]["reference_month"])[0])
-    return physics_of_month(months, curve.sku)
-
-
-def curve_errors(rows: pd.DataFrame) -> dict[str, Any]:
+def curve_errors(rows: pd.DataFrame, bench: Bench) -> dict[str, Any]:
     """Predicted maximum tokens/s per GPU against every point on the edge of a measured curve.
 
     A curve is all rows of one setting, framework and kind; its edge are the points that no other one beats in both
@@ -135,16 +144,9 @@ def curve_errors(rows: pd.DataFrame) -> dict[str, Any]:
     for (*key, framework, kind), group in rows.assign(kind=kinds).groupby([*CURVE_KEYS, "framework", "kind"]):
         if len(group) < LEAST_POINTS:
             continue
-        ordered = group.sort_values("tps_user", ascending=False)
-        edge = ordered[ordered["tps_per_gpu"].cummax() == ordered["tps_per_gpu"]].drop_duplicates("tps_user")
         date = sorted(group["date"].astype(str))[len(group) // 2]
-        curve, made = Curve.of(key), software(str(framework))
-        rules = replace(_rules(curve, date).scaled(latency=made.latency), acceptance=made.acceptance)
-        found = sweep_maximum(
-            curve, rules, edge["tps_user"].to_numpy(dtype=float), _tried(group), str(kind), made.mixing
-        )
-        error = np.log(np.maximum(found / edge["tps_per_gpu"].to_numpy(dtype=float), UNREACHED))
-        every.append(edge.assign(error=error))
+        edge = _edge(group, Curve.of(key), date, str(framework), bench)
+        every.append(edge)
         curves.append(
             {
                 **dict(zip(CURVE_KEYS, key, strict=True)),
@@ -153,9 +155,9 @@ def curve_errors(rows: pd.DataFrame) -> dict[str, Any]:
                 "date": date,
                 "points": [
                     {"tps_user": float(u), "measured": float(t), "predicted": float(p)}
-                    for u, t, p in zip(edge["tps_user"], edge["tps_per_gpu"], found, strict=True)
+                    for u, t, p in zip(edge["tps_user"], edge["tps_per_gpu"], edge["predicted"], strict=True)
                 ],
-                **log_errors(error),
+                **log_errors(edge["error"].to_numpy(dtype=float)),
             }
         )
     if not curves:
@@ -168,6 +170,19 @@ def curve_errors(rows: pd.DataFrame) -> dict[str, Any]:
     }
     groups |= {f"{kind}, {band}": _errors(group) for (kind, band), group in edges.groupby(["kind", "band"])}
     return {"overall": _errors(edges), "groups": groups, "curves": curves}
+
+
+def _edge(group: pd.DataFrame, curve: Curve, date: str, framework: str, bench: Bench) -> pd.DataFrame:
+    """The edge of a measured curve with what is predicted for it."""
+    ordered = group.sort_values("tps_user", ascending=False)
+    edge = ordered[ordered["tps_per_gpu"].cummax() == ordered["tps_per_gpu"]].drop_duplicates("tps_user")
+    made = bench.rules.framework(framework)
+    physics = bench.rules.physics_of_month(_months(date, bench), curve.sku).scaled(latency=made.latency)
+    sweep = Sweep(_tried(group), str(group["kind"].iloc[0]), made.mixing)
+    speeds = edge["tps_user"].to_numpy(dtype=float)
+    found = sweep_maximum(curve, bench, replace(physics, acceptance=made.acceptance), speeds, sweep)
+    error = np.log(np.maximum(found / edge["tps_per_gpu"].to_numpy(dtype=float), UNREACHED))
+    return edge.assign(predicted=found, error=error)
 
 
 def _tried(rows: pd.DataFrame) -> Layout:

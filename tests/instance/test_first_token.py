@@ -20,6 +20,14 @@ GB = "gb300-nvl72"
 ONE_LENGTH = dict.fromkeys(("input_mean_tokens", "input_p50_tokens", "input_p90_tokens", "input_p99_tokens"), 8000.0)
 
 
+def setup(case: Any, quarter: str) -> performance.Setup:
+    """How the case's one workload is served in a quarter."""
+    row = case.tables["workloads"].iloc[0]
+    rules = performance.Rules.of(performance.premises_of(case.catalogue))
+    vintage = rules.software.vintage_at(case.settings.vintage, quarter)
+    return performance.Setup(row["weight_precision"], row["kv_format"], vintage, rules)
+
+
 def test_a_plan_and_perf_give_a_prompt_the_same_time_to_first_token():
     fixed = {"chat": {**ONE_LENGTH, "reuse_curve": "none", "shared_prefix_tokens": 0.0}}
     case = tiny(workloads=fixed)
@@ -29,8 +37,7 @@ def test_a_plan_and_perf_give_a_prompt_the_same_time_to_first_token():
     prefill = build(case)["prefill"]
     assert prefill["t"].tolist() == [0, 1, 2]
     for t, quarter in enumerate(case.quarters):
-        vintage = performance.vintage_at(case.settings.vintage, str(quarter))
-        told = figure([GB], load, vintage=vintage, speeds=(20.0,))["ttft_s"].item()
+        told = figure([GB], load, setup(case, str(quarter)), speeds=(20.0,))["ttft_s"].item()
         assert prefill["ttft_s"].iloc[t] == pytest.approx(told)
 
 
@@ -52,15 +59,9 @@ def late_of_all(instance: Instance) -> float:
 
 
 def seconds(case: Any, tokens: float, asked: float = 0.9) -> float:
-    card, row = next(iter(case.cards.values())), case.tables["workloads"].iloc[0]
-    return float(
-        performance.first_token_s(
-            case.catalogue.sku(GB), card, weight_precision=row["weight_precision"], kv_format=row["kv_format"],
-            new_tokens=[tokens], prefix_tokens=[0.0], link_share=0.8,
-            queue=performance.Queue(0.75, asked),
-            vintage=str(performance.vintage_at(case.settings.vintage, "2027Q1")),
-        )[0]
-    )  # fmt: skip
+    card, queue = next(iter(case.cards.values())), performance.Queue(0.75, asked)
+    given = {"new_tokens": [tokens], "prefix_tokens": [0.0], "queue": queue, "link_share": 0.8}
+    return float(performance.first_token_s(case.catalogue.sku(GB), card, setup(case, "2027Q1"), **given)[0])
 
 
 def quantile_s(share: float, asked: float = 0.9) -> float:

@@ -325,13 +325,13 @@ def test_each_quarter_runs_on_its_own_software(pace):
     best = made["serve"].drop_duplicates("t").set_index("t")
     late = made["prefill"].query("store == 'recompute'").set_index("t")["ttft_s"]
     pool, card = case.catalogue.sku("gb300-nvl72"), case.cards["deepseek-v3.2"]
+    rules = performance.Rules.of(performance.premises_of(case.catalogue))
     for t, quarter in enumerate(case.quarters):
         output = rows(made, "lengths", t=t).iloc[0]["visible_tokens"]
-        found = performance.decode_points(
-            pool, card, weight_precision="fp8", kv_format=case.tables["workloads"]["kv_format"].iloc[0],
-            context_mean=[4_000 + output / 2], context_upper=[4_000 + output], tps_user=[100.0],
-            vintage=performance.vintage_at(pace, str(quarter)),
-        ).iloc[0]  # fmt: skip
+        kv_format = case.tables["workloads"]["kv_format"].iloc[0]
+        setup = performance.Setup("fp8", kv_format, rules.software.vintage_at(pace, str(quarter)), rules)
+        asked = {"context_mean": [4_000 + output / 2], "context_upper": [4_000 + output], "tps_user": [100.0]}
+        found = performance.decode_points(pool, card, setup, **asked).iloc[0]
         assert best.at[t, "rack_s"] == pytest.approx(output / found["tokens_per_s_per_gpu"] / 72, rel=1e-9)
     steps = [*np.diff(best["rack_s"].to_numpy()), *np.diff(late.to_numpy())]
     assert all(step < 0 for step in steps) if pace == "base" else not any(steps)

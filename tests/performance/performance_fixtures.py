@@ -7,6 +7,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from procure.catalogue.sku import Sku
+from procure.performance.rules import Rules, Setup
+
+RULES = Rules.packaged()
+
+
+def setup(weight_precision="fp8", kv_format="fp8", vintage="base", *, curves=None, rules=RULES) -> Setup:
+    """A setup on the packaged premises."""
+    return Setup(weight_precision, kv_format, vintage, rules, curves)
 
 
 @dataclass(frozen=True)

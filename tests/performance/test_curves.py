@@ -7,13 +7,13 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from performance_fixtures import lpx_rack
+from performance_fixtures import RULES, lpx_rack, setup
 
 from procure.catalogue import Catalogue
 from procure.errors import InputError
 from procure.performance import decode_points
 from procure.performance.frontier import over_all_gpus
-from procure.performance.measured import COLUMNS, EXTRA, Curves, packaged_curves
+from procure.performance.measured import COLUMNS, EXTRA, Curves
 from procure.performance.own_prefill import prefill_gpu_seconds
 from procure.sizing import load_card
 
@@ -21,17 +21,15 @@ RACKS = ("gb200-nvl72", "gb300-nvl72", "vr-nvl72")
 CURVE_CONTEXT = 0.9 * (8_192 + 512)
 
 
-def points(sku, context, tps_user, *, vintage="base", precision="nvfp4", card="deepseek-r1", **more):
+def points(sku, context, tps_user, *, vintage="base", precision="nvfp4", card="deepseek-r1", curves=None, **more):
     context, tps_user = np.broadcast_arrays(np.atleast_1d(np.asarray(context, float)), np.atleast_1d(tps_user))
     return decode_points(
         Catalogue.read().sku(sku),
         load_card(card),
-        weight_precision=precision,
-        kv_format="fp8",
+        setup(precision, vintage=vintage, curves=curves),
         context_mean=context,
         context_upper=context * 1.2,
         tps_user=tps_user,
-        vintage=vintage,
         **more,
     )
 
@@ -46,16 +44,14 @@ def best(table, count):
 
 @pytest.mark.parametrize("sku", RACKS)
 def test_a_measured_curve_is_reproduced_over_all_gpus(sku):
-    curve = packaged_curves().of(sku, "deepseek-r1", "nvfp4", "base")
+    curve = RULES.curves.of(sku, "deepseek-r1", "nvfp4", "base")
     table = points(sku, CURVE_CONTEXT, curve["tps_user"].to_numpy()).drop_duplicates("element")
     prefill_s = prefill_gpu_seconds(
         Catalogue.read().sku(sku),
         load_card("deepseek-r1"),
-        weight_precision="nvfp4",
-        kv_format="fp8",
+        setup("nvfp4"),
         new_tokens=[0.9 * 8_192],
         prefix_tokens=[0.0],
-        vintage="base",
     )[0]
     found = over_all_gpus(table["tokens_per_s_per_gpu"].to_numpy(), prefill_s / (0.9 * 1_024))
     assert found == pytest.approx(curve["tokens_per_s_per_gpu"].to_numpy(), rel=1e-6)
@@ -149,14 +145,12 @@ def test_a_users_points_are_reproduced_at_exactly_their_lengths_in_any_power_mod
     own = Curves.read(own_table(tmp_path, sku=sku, all_gpus=all_gpus))
     card = load_card("qwen3-235b-a22b")
     hardware = replace(Catalogue.read().sku(sku), throughput_factor=power_mode)
-    table = decode_points(
-        hardware, card, weight_precision="fp8", kv_format="fp8", context_mean=[4_500.0] * 2,
-        context_upper=[5_000.0] * 2, tps_user=[40.0, 80.0], vintage="base+7", curves=own,
-    ).drop_duplicates("element")  # fmt: skip
+    later = setup(vintage="base+7", curves=own)
+    given = {"context_mean": [4_500.0] * 2, "context_upper": [5_000.0] * 2, "tps_user": [40.0, 80.0]}
+    table = decode_points(hardware, card, later, **given).drop_duplicates("element")
     rate = table["tokens_per_s_per_gpu"].to_numpy()
     if all_gpus:
-        formats = {"weight_precision": "fp8", "kv_format": "fp8", "vintage": "base+7", "curves": own}
-        work = prefill_gpu_seconds(hardware, card, new_tokens=[4_000.0], prefix_tokens=[0.0], **formats)[0]
+        work = prefill_gpu_seconds(hardware, card, later, new_tokens=[4_000.0], prefix_tokens=[0.0])[0]
         rate = over_all_gpus(rate, work / 1_000)
     assert rate == pytest.approx([500, 200], rel=1e-9)
     assert set(table["evidence"]) == {"user"}
@@ -196,10 +190,9 @@ def test_a_users_curve_with_lpx_answers_for_the_pair_alone(tmp_path):
 def test_a_stated_prefill_rate_is_used_as_stated_and_scales_the_rest(tmp_path):
     own = Curves.read(own_table(tmp_path, prefill_tokens_per_s_per_gpu=2_500, all_gpus=1, tokens_per_s_per_gpu=300))
     pool, card = Catalogue.read().sku("hgx-h200"), load_card("qwen3-235b-a22b")
-    formats = {"weight_precision": "fp8", "kv_format": "fp8", "vintage": "base"}
     new, prefix = np.array([4_000.0, 4_000.0, 40_000.0]), np.array([0.0, 36_000.0, 0.0])
     stated, physics = (
-        prefill_gpu_seconds(pool, card, new_tokens=new, prefix_tokens=prefix, curves=c, **formats) for c in (own, None)
+        prefill_gpu_seconds(pool, card, setup(curves=c), new_tokens=new, prefix_tokens=prefix) for c in (own, None)
     )
     assert stated[0] == pytest.approx(4_000 / 2_500, rel=1e-9)
     assert stated[1:] / physics[1:] == pytest.approx(np.full(2, stated[0] / physics[0]), rel=1e-9)
@@ -209,12 +202,11 @@ def test_a_stated_prefill_rate_is_used_as_stated_and_scales_the_rest(tmp_path):
 
 def test_later_software_on_a_path_takes_as_many_gpu_seconds_of_prefill():
     """Instances work out prefill once for all quarters of a path."""
-    formats = {"weight_precision": "fp8", "kv_format": "fp8", "new_tokens": [2_000.0, 90_000.0]}
+    prompts = {"new_tokens": [2_000.0, 90_000.0], "prefix_tokens": [0.0, 9_000.0]}
     pool, card = Catalogue.read().sku("gb300-nvl72"), load_card("deepseek-v3.2")
     for level in ("base", "fast"):
         now, later = (
-            prefill_gpu_seconds(pool, card, prefix_tokens=[0.0, 9_000.0], vintage=vintage, **formats)
-            for vintage in (level, f"{level}+30")
+            prefill_gpu_seconds(pool, card, setup(vintage=vintage), **prompts) for vintage in (level, f"{level}+30")
         )
         assert (now == later).all()
 

@@ -6,6 +6,7 @@ import json
 
 import numpy as np
 import pytest
+from performance_fixtures import setup
 
 from procure.catalogue import Catalogue
 from procure.catalogue.sku import INFORMATIVE
@@ -39,7 +40,7 @@ def load():
 
 
 def test_throughput_per_mw_is_throughput_over_facility_power(load):
-    line = figure(["gb200-nvl72"], load, vintage="base", speeds=(50.0, 100.0))
+    line = figure(["gb200-nvl72"], load, setup(), speeds=(50.0, 100.0))
     sku = Catalogue.read().sku("gb200-nvl72")
     kw = unit_kw(sku, 1.15) / 72
     assert kw == pytest.approx((sku.power_kw + sku.attach_kw) * 1.15 / 72)
@@ -49,13 +50,13 @@ def test_throughput_per_mw_is_throughput_over_facility_power(load):
 
 def test_reuse_saves_prefill_and_never_decode(load):
     again = Load(load.card, load.weight_precision, load.kv_format, load.input_tokens, load.output_tokens, 0.9)
-    fresh, reused = (figure(["vr-nvl72"], each, vintage="base", speeds=(50.0,)) for each in (load, again))
+    fresh, reused = (figure(["vr-nvl72"], each, setup(), speeds=(50.0,)) for each in (load, again))
     assert reused["tokens_per_s_per_gpu"].iloc[0] > 1.2 * fresh["tokens_per_s_per_gpu"].iloc[0]
     assert reused["decode_tokens_per_s_per_gpu"].iloc[0] == fresh["decode_tokens_per_s_per_gpu"].iloc[0]
 
 
 def test_max_q_gives_less_per_gpu_and_more_per_mw(load):
-    lines = figure(["vr-nvl72", "vr-nvl72-max-q"], load, vintage="base", speeds=(50.0,)).set_index("pool")
+    lines = figure(["vr-nvl72", "vr-nvl72-max-q"], load, setup(), speeds=(50.0,)).set_index("pool")
     factor = float(Catalogue.read().fact("vr-nvl72", "maxq_throughput_factor").value)
     full, saving = lines.loc["vr-nvl72"], lines.loc["vr-nvl72-max-q"]
     assert saving["tokens_per_s_per_gpu"] == pytest.approx(factor * full["tokens_per_s_per_gpu"])
@@ -77,13 +78,13 @@ def test_a_case_runs_racks_at_max_q_by_two_hardware_rows(load):
         {"sku": "vr-nvl72", "attribute": "power_kw", "value": "187", "unit": "kW"},
         {"sku": "vr-nvl72", "attribute": "throughput_factor", "value": "0.9", "unit": "fraction"},
     ]
-    own = figure(["vr-nvl72"], load, vintage="base", speeds=(50.0,), catalogue=Catalogue.read(rows))
-    mode = figure(["vr-nvl72-max-q"], load, vintage="base", speeds=(50.0,))
+    own = figure(["vr-nvl72"], load, setup(), speeds=(50.0,), catalogue=Catalogue.read(rows))
+    mode = figure(["vr-nvl72-max-q"], load, setup(), speeds=(50.0,))
     assert own["tokens_per_s_per_mw"].iloc[0] == pytest.approx(mode["tokens_per_s_per_mw"].iloc[0])
 
 
 def test_announced_hardware_gives_projections_and_says_of_when(load):
-    lines = figure(["rubin-ultra", "vr-nvl72"], load, vintage="base", speeds=(50.0, 100.0)).set_index("pool")
+    lines = figure(["rubin-ultra", "vr-nvl72"], load, setup(), speeds=(50.0, 100.0)).set_index("pool")
     ultra = lines.loc["rubin-ultra"]
     assert set(ultra["evidence"]) == {"projection"}
     assert ultra["source"].str.contains("rubin-ultra-nvl144 is a projection of 2026-07").all()
@@ -98,7 +99,7 @@ def test_hardware_that_cannot_be_meant_is_refused():
 
 
 def test_the_articles_claims_are_judged_on_measured_curves(load):
-    by_text = {claim.claim: claim for claim in claims(load, "base")}
+    by_text = {claim.claim: claim for claim in claims(load, setup())}
     verdicts = [claim.verdict for claim in by_text.values()]
     assert len(by_text) == 7
     ten = next(claim for text, claim in by_text.items() if "10 times" in text)
@@ -111,7 +112,7 @@ def test_the_articles_claims_are_judged_on_measured_curves(load):
 def test_the_hit_rate_behind_a_cmx_multiple_gives_that_multiple():
     """Worked back: at the printed hit rate GPU-seconds per request fall to a fifth."""
     load = Load(load_card("deepseek-v3.2"), "best", "fp8", 8_000.0, 1_000.0)
-    words = cmx_multiple(load, "base", Catalogue.read()).numbers
+    words = cmx_multiple(load, setup(), Catalogue.read()).numbers
     decode, full, short = (
         float(words.split(name)[1].split(",")[0].split(")")[0]) for name in (" decode ", " in full ", " on a hit ")
     )
@@ -120,7 +121,7 @@ def test_the_hit_rate_behind_a_cmx_multiple_gives_that_multiple():
 
 
 def test_an_explained_step_adds_up_and_matches_the_point():
-    deployment = Deployment(Catalogue.read().sku("gb300-nvl72"), load_card("deepseek-v3.2"), "nvfp4", "fp8", "base")
+    deployment = Deployment(Catalogue.read().sku("gb300-nvl72"), load_card("deepseek-v3.2"), setup("nvfp4"))
     found = explain_decode(deployment, 100_220.0, 50.0)
     step = sum(term.seconds for term in found["terms"])
     assert step == pytest.approx(found["point"]["step_s"])
@@ -135,9 +136,7 @@ def test_an_explained_step_adds_up_and_matches_the_point():
 
 def test_an_explained_pair_holds_the_lpx_term():
     catalogue = Catalogue.read()
-    deployment = Deployment(
-        catalogue.sku("vr-nvl72"), load_card("deepseek-r1"), "nvfp4", "fp8", "base", catalogue.sku("lpx")
-    )
+    deployment = Deployment(catalogue.sku("vr-nvl72"), load_card("deepseek-r1"), setup("nvfp4"), catalogue.sku("lpx"))
     found = explain_decode(deployment, 8_000.0, 200.0)
     assert "lpx" in {term.name for term in found["terms"]}
     assert sum(term.seconds for term in found["terms"]) == pytest.approx(found["point"]["step_s"])
@@ -285,10 +284,10 @@ def test_speeds_that_are_not_reached_are_said_and_listed(capsys):
 def test_the_first_token_waits_for_prefill_and_the_hand_over(load):
     """DeepSeek-R1, 8,000 tokens: 61 x 576 B each over the NICs of 4 GPUs at 0.8, behind prefill's own wall time."""
     pool = Catalogue.read().sku("gb200-nvl72")
-    line = figure(["gb200-nvl72"], load, vintage="base", speeds=(50.0,))
-    formats = {"weight_precision": "nvfp4", "kv_format": "fp8", "vintage": "base", "queue": Queue(0.75, 0.9)}
-    wall = prefill_latency_s(pool, load.card, new_tokens=[load.input_tokens], prefix_tokens=[0.0], **formats)[0]
-    gpus = prefill_gpus_per_replica(pool, load.card, "nvfp4")
+    line = figure(["gb200-nvl72"], load, setup(), speeds=(50.0,))
+    asked = {"new_tokens": [load.input_tokens], "prefix_tokens": [0.0], "queue": Queue(0.75, 0.9)}
+    wall = prefill_latency_s(pool, load.card, setup("nvfp4"), **asked)[0]
+    gpus = prefill_gpus_per_replica(pool, load.card, setup("nvfp4"))
     moved = load.input_tokens * 61 * 576 / (gpus * pool.scale_out_bytes_per_s_per_gpu * 0.8)
     assert line["ttft_s"].iloc[0] == pytest.approx(wall + moved)
 
@@ -298,7 +297,7 @@ def test_the_picture_claims_measured_dots_only_where_there_are_some(load):
     from procure.performance.picture import _legend
 
     pools = ["vr-nvl72", "vr-nvl72+lpx", "rubin-ultra"]
-    lines = figure(pools, load, vintage="base", speeds=(50.0,))
-    title = _legend(lines, measured_points(pools, load))
+    lines = figure(pools, load, setup(), speeds=(50.0,))
+    title = _legend(lines, measured_points(pools, load, setup()))
     assert title == "Dots: measured at 8,192/1,024 tokens. Dashed: vendor claim. Dotted: projection. Bands: low to high"
     assert "Nothing measured" in _legend(lines[lines["pool"] == "vr-nvl72"], [])

@@ -2,32 +2,31 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import tomllib
 from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
+from performance_fixtures import RULES
 
 from procure.catalogue import packaged_path
+from procure.catalogue.fact import parse
 from procure.errors import InputError
 from procure.performance.fit import decode_runs, fit, parts, prefill_rows, run_key
+from procure.performance.fitted_premises import to_csv
 from procure.performance.observations import COLUMNS, observe, read_points
-from procure.performance.physics import (
-    Software,
-    fitted,
-    reference_physics,
-    software,
-    vintage_at,
-    vintage_date,
-    vintage_factors,
-    vintages,
-)
-from procure.performance.predict import Runs, months_after, predict_runs
+from procure.performance.physics import UNCHANGED, VINTAGES, Software
+from procure.performance.predict import Bench, Runs, months_after, predict_runs
 from procure.performance.refit import errors, refit, to_toml
+from procure.performance.rules import premises_of
 from procure.performance.validate import validate
 
 POINTS = packaged_path("data") / "performance" / "points.csv"
+BENCH = Bench.packaged()
+PREMISES = premises_of(BENCH.catalogue)
 
 
 @pytest.fixture(scope="module")
@@ -152,21 +151,19 @@ def test_a_disaggregated_run_enters_the_fit_once(seen):
 def test_planted_parameters_are_found_again(seen):
     """Measured speeds replaced by those of a known physics: the fit must return it, up to its weak prior."""
     runs = decode_runs(seen).copy()
-    truth = replace(
-        reference_physics(), weight_efficiency=0.7, gemm_efficiency=0.35, layer_latency_s=60e-6, acceptance=0.7
-    )
+    truth = replace(RULES.reference, weight_efficiency=0.7, gemm_efficiency=0.35, layer_latency_s=60e-6, acceptance=0.7)
     kinds = {
         "trt": Software(1.0, 0.7, 1.0),
         "sglang": Software(1.3, 0.4, 2.0),
         "vllm": Software(1.1, 0.7, 1.5),
     }
-    planted = Runs(runs).tps_user(truth, lambda name: kinds.get(name, kinds["trt"]), 0.98)
-    found = fit(runs.assign(tps_user=planted), prefill_rows(seen).iloc[:0])
+    planted = Runs(runs, BENCH).tps_user(truth, lambda name: kinds.get(name, kinds["trt"]), 0.98)
+    found = fit(runs.assign(tps_user=planted), prefill_rows(seen).iloc[:0], BENCH)
     for name in ("weight_efficiency", "gemm_efficiency", "layer_latency_s", "latent_latency_s", "acceptance"):
-        assert getattr(found.rules, name) == pytest.approx(getattr(truth, name), rel=0.12), name
+        assert getattr(found.physics, name) == pytest.approx(getattr(truth, name), rel=0.12), name
     assert found.frameworks["sglang"].latency == pytest.approx(1.3, rel=0.05)
     assert found.latency_per_month == pytest.approx(0.98, rel=0.01)
-    again = Runs(runs).tps_user(found.rules, found.software, found.latency_per_month)
+    again = Runs(runs, BENCH).tps_user(found.physics, found.software, found.latency_per_month)
     assert np.median(np.abs(again / planted - 1)) < 0.02
 
 
@@ -174,16 +171,17 @@ def test_planted_parameters_are_found_again(seen):
 def test_the_shipped_numbers_are_what_the_fit_gives_on_the_fit_part(seen):
     runs, prefill = decode_runs(seen), prefill_rows(seen)
     learned = prefill[(prefill["part"] == "fit") & ~prefill["software"].str.contains("derived")]
-    found = fit(runs[runs["part"] == "fit"], learned)
-    for name, value in fitted()["physics"].items():
-        assert getattr(found.rules, name) == pytest.approx(value, rel=0.01), name
-    assert errors(found, runs[runs["part"] == "test"]) == fitted()["errors"]["test"]
+    found = fit(runs[runs["part"] == "fit"], learned, BENCH)
+    for name, value in vars(RULES.reference).items():
+        assert getattr(found.physics, name) == pytest.approx(value, rel=0.01), name
+    shipped = tomllib.loads((packaged_path("data") / "performance" / "errors.toml").read_text(encoding="utf-8"))
+    assert errors(found, runs[runs["part"] == "test"], BENCH) == shipped["test"]
 
 
 def test_speed_at_a_known_batch_meets_the_aims_on_runs_kept_out_of_the_fit(seen):
     kept = decode_runs(seen)
     kept = kept[kept["part"] == "test"]
-    off = np.abs(predict_runs(kept, reference_physics()) / kept["tps_user"].to_numpy(float) - 1)
+    off = np.abs(predict_runs(kept, BENCH) / kept["tps_user"].to_numpy(float) - 1)
     drafted = kept["speculation"].to_numpy(bool)
     assert off[~drafted].mean() <= 0.12
     assert off[drafted].mean() <= 0.16
@@ -204,7 +202,7 @@ def test_validation_loses_no_row_and_adds_up(tmp_path):
 def test_a_planted_error_shows_in_validation(tmp_path, seen):
     usable = decode_runs(seen)
     exact = usable[usable["aggregated"]].head(30).copy()
-    speed = predict_runs(exact, reference_physics())
+    speed = predict_runs(exact, BENCH)
     exact["tps_per_gpu"] *= speed / exact["tps_user"]  # keeps the running streams
     exact["tps_user"] = speed
     path = tmp_path / "exact.csv"
@@ -228,23 +226,24 @@ def test_the_packaged_points_are_predicted_or_explained():
 
 
 def test_vintages_go_from_slow_to_fast():
-    latencies = [vintage_factors(name)["latency"] for name in vintages()]
+    latencies = [RULES.software.factors(name).latency for name in VINTAGES]
     assert latencies == sorted(latencies, reverse=True)
-    assert vintage_factors("none") == {"latency": 1.0, "efficiency": 1.0, "prefill": 1.0}
+    assert RULES.software.factors("none") == UNCHANGED
     with pytest.raises(InputError, match="base"):
-        vintage_factors("bases")
+        RULES.software.factors("bases")
 
 
 def test_a_path_goes_on_from_its_vintage_quarter_by_quarter():
-    assert vintage_at("none", "2028Q4") == "none"
-    assert vintage_at("base", "2026Q3") == "base+0"
-    assert vintage_at("fast", "2027Q3") == "fast+12"
-    later, sooner = (vintage_factors(vintage_at("base", quarter)) for quarter in ("2028Q1", "2027Q1"))
-    assert later["latency"] < sooner["latency"] < vintage_factors("base")["latency"]
-    assert vintage_factors("base+0") == vintage_factors("base")
-    assert vintage_date("base+12") == "2027-07"
+    path = RULES.software
+    assert path.vintage_at("none", "2028Q4") == "none"
+    assert path.vintage_at("base", "2026Q3") == "base+0"
+    assert path.vintage_at("fast", "2027Q3") == "fast+12"
+    later, sooner = (path.factors(path.vintage_at("base", quarter)) for quarter in ("2028Q1", "2027Q1"))
+    assert later.latency < sooner.latency < path.factors("base").latency
+    assert path.factors("base+0") == path.factors("base")
+    assert path.date("base+12") == "2027-07"
     with pytest.raises(InputError, match="months"):
-        vintage_factors("base+soon")
+        path.factors("base+soon")
 
 
 def test_a_file_without_frontier_points_keeps_the_shipped_vintage(tmp_path, seen):
@@ -252,12 +251,13 @@ def test_a_file_without_frontier_points_keeps_the_shipped_vintage(tmp_path, seen
     some = some[some["sku"] == "hgx-h200"]
     path = tmp_path / "h200.csv"
     some[list(COLUMNS)].to_csv(path, index=False)
-    answer, split = refit(path)
-    assert answer["vintage.base"] == fitted()["vintage"]["base"]
-    assert answer["lpx"]["scale"] == fitted()["lpx"]["scale"]
-    assert answer["source"]["fit_rows"] + answer["source"]["test_rows"] == len(some)
-    assert set(split["part"]) == {"fit", "test"}
-    tomllib.loads(to_toml(answer))
+    found = refit(path)
+    kept = [name for name in found.premises if name.startswith(("software/base_", "bring_up/", "lpx/"))]
+    assert len(kept) == 10
+    assert all(found.premises[name].value == PREMISES[name].value for name in kept)
+    assert found.errors["rows"]["fit"] + found.errors["rows"]["test"] == len(some)
+    assert set(found.split["part"]) == {"fit", "test"}
+    assert tomllib.loads(to_toml(found.errors)) == found.errors
 
 
 def test_a_file_without_a_usable_row_is_refused(tmp_path):
@@ -268,9 +268,14 @@ def test_a_file_without_a_usable_row_is_refused(tmp_path):
 
 
 def test_frameworks_that_were_not_fitted_count_as_the_reference():
-    assert software("dynamo-sglang") == software("sglang")
-    assert software("atom") == software("trt")
+    assert RULES.framework("dynamo-sglang") == RULES.framework("sglang")
+    assert RULES.framework("atom") == RULES.framework("trt")
 
 
-def test_fitted_numbers_survive_being_written():
-    assert tomllib.loads(to_toml(fitted()))["physics"] == fitted()["physics"]
+def test_fitted_premises_survive_being_written():
+    """Read back as the packaged table is, value, band and note are the same."""
+    rows = {name: fact for name, fact in PREMISES.items() if name.startswith(("physics/", "framework/", "lpx/"))}
+    for line, row in enumerate(csv.DictReader(io.StringIO(to_csv(rows))), start=2):
+        fact, faults = parse(row, "premises_fitted.csv", line)
+        assert not faults
+        assert fact == rows[f"{row['group']}/{row['name']}"]

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from performance_fixtures import dense_card, lpx_rack, mla_card, pool
+from performance_fixtures import dense_card, lpx_rack, mla_card, pool, setup
 
 from procure.performance import Queue, decode_points, prefill_gpu_seconds, prefill_latency_s
 
@@ -16,10 +16,10 @@ CARDS = {"mla": mla_card(), "mla without speculation": mla_card(0), "dense": den
 POOLS = ("hgx-h200", "hgx-b200", "gb200-nvl72", "vr-nvl72")
 
 
-def points(hardware, card, context, tps_user, **more):
+def points(hardware, card, context, tps_user, vintage="base", **more):
     context, tps_user = np.broadcast_arrays(np.atleast_1d(context), np.atleast_1d(tps_user))
-    given = {"weight_precision": "fp8", "kv_format": "fp8", "vintage": "base"} | more
-    return decode_points(hardware, card, context_mean=context, context_upper=context * 1.2, tps_user=tps_user, **given)
+    given = {"context_mean": context, "context_upper": context * 1.2, "tps_user": tps_user}
+    return decode_points(hardware, card, setup(vintage=vintage), **given, **more)
 
 
 def best(table, count):
@@ -146,11 +146,10 @@ def test_lengths_that_are_not_positive_are_refused():
 @settings(deadline=None, max_examples=40)
 @given(new=st.floats(1, 100_000), prefix=st.floats(0, 400_000), more=st.floats(1, 100_000), name=st.sampled_from(POOLS))
 def test_reuse_saves_prefill_and_more_tokens_cost_more(new, prefix, more, name):
-    given = {"weight_precision": "fp8", "kv_format": "fp8", "vintage": "base"}
     for law in (prefill_gpu_seconds, partial(prefill_latency_s, queue=Queue(0.75, 0.9))):
 
         def seconds(fresh, reused, law=law):
-            return float(law(pool(name), mla_card(), new_tokens=fresh, prefix_tokens=reused, **given))
+            return float(law(pool(name), mla_card(), setup(), new_tokens=fresh, prefix_tokens=reused))
 
         assert seconds(new + more, prefix) > seconds(new, prefix)
         assert seconds(new, prefix + more) >= seconds(new, prefix)
@@ -158,10 +157,8 @@ def test_reuse_saves_prefill_and_more_tokens_cost_more(new, prefix, more, name):
 
 
 def test_prefill_in_two_parts_costs_no_less_arithmetic_than_at_once():
-    given = {"weight_precision": "fp8", "kv_format": "fp8", "vintage": "base"}
-    whole = prefill_gpu_seconds(pool("gb200-nvl72"), mla_card(), new_tokens=[30_000.0], prefix_tokens=[0.0], **given)
-    parts = prefill_gpu_seconds(
-        pool("gb200-nvl72"), mla_card(), new_tokens=[20_000.0, 10_000.0], prefix_tokens=[0.0, 20_000.0], **given
-    )
+    served = pool("gb200-nvl72"), mla_card(), setup()
+    whole = prefill_gpu_seconds(*served, new_tokens=[30_000.0], prefix_tokens=[0.0])
+    parts = prefill_gpu_seconds(*served, new_tokens=[20_000.0, 10_000.0], prefix_tokens=[0.0, 20_000.0])
     assert parts.sum() == pytest.approx(whole[0], rel=0.02)
     assert parts.sum() >= whole[0]

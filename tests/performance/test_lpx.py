@@ -7,37 +7,34 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from performance_fixtures import dense_card, lpx_rack, mla_card, pool
+from performance_fixtures import RULES, dense_card, lpx_rack, mla_card, pool, setup
 
 from procure.catalogue import Catalogue
 from procure.performance import decode_points, idle_hbm_bytes_per_gpu, lpx_racks_per_copy
-from procure.performance.calibrate import lpx_scale
+from procure.performance.calibrate import lpx_basis
 from procure.performance.claims import claims
 from procure.performance.figure import Load, figure
-from procure.performance.lpx import vendor_scale
-from procure.performance.physics import physics
+from procure.performance.predict import Bench
 from procure.sizing import load_card
 
 
 def test_a_copy_takes_whole_racks_at_their_fill():
     card = mla_card()
     ffn = card.params.experts + card.params.shared_ffn
-    assert lpx_racks_per_copy(card, lpx_rack()) == math.ceil(ffn / (128e9 * 0.85)) == 7
-    assert lpx_racks_per_copy(load_card("deepseek-r1"), Catalogue.read().sku("lpx")) == 7
-    assert lpx_racks_per_copy(dense_card(), lpx_rack()) == 1
-    assert lpx_racks_per_copy(card, lpx_rack(sram_bytes=2 * 128e9)) == 4
+    assert lpx_racks_per_copy(card, lpx_rack(), RULES.lpx) == math.ceil(ffn / (128e9 * 0.85)) == 7
+    assert lpx_racks_per_copy(load_card("deepseek-r1"), Catalogue.read().sku("lpx"), RULES.lpx) == 7
+    assert lpx_racks_per_copy(dense_card(), lpx_rack(), RULES.lpx) == 1
+    assert lpx_racks_per_copy(card, lpx_rack(sram_bytes=2 * 128e9), RULES.lpx) == 4
 
 
 def points(hardware, rack):
     return decode_points(
         hardware,
         mla_card(),
-        weight_precision="fp8",
-        kv_format="fp8",
+        setup(),
         context_mean=[8_000.0] * 4,
         context_upper=[9_000.0] * 4,
         tps_user=[50.0, 200.0, 400.0, 600.0],
-        vintage="base",
         lpx=rack,
     ).drop_duplicates("element")
 
@@ -54,16 +51,14 @@ def test_a_token_takes_the_arithmetic_of_its_ffn_at_the_stated_shares():
     plain = decode_points(
         pool("vr-nvl72"),
         card,
-        weight_precision="fp8",
-        kv_format="fp8",
+        setup(),
         context_mean=[8_000.0],
         context_upper=[8_000.0],
         tps_user=[50.0],
-        vintage="base",
         lpx=lpx_rack(),
     )
     active = 58 * 8 * 44.04e6 + card.params.shared_ffn
-    expected = 2 * active / (307e15 * 0.4 * 0.3) / vendor_scale()
+    expected = 2 * active / (307e15 * 0.4 * 0.3) / RULES.lpx.scale
     assert plain["lpx_rack_s_per_token"].iloc[0] == pytest.approx(expected)
     assert without["lpx_rack_s_per_token"].min() > 0.9 * expected
 
@@ -77,27 +72,29 @@ def test_lpx_reaches_speeds_that_gpus_alone_do_not():
 def test_the_figure_shows_the_vendors_multiple_at_400_tps_user_on_the_claims_card():
     """Per MW with everything that units drag along, prefill included, beyond VR's last measured point at 350."""
     load = Load(load_card("deepseek-r1"), "best", "fp8", 8_000.0, 1_000.0)
-    lines = figure(["vr-nvl72", "vr-nvl72+lpx"], load, vintage="base", speeds=(400.0,)).set_index("pool")
+    lines = figure(["vr-nvl72", "vr-nvl72+lpx"], load, setup(), speeds=(400.0,)).set_index("pool")
     per_mw = lines["tokens_per_s_per_mw"]
     assert per_mw["vr-nvl72+lpx"] / per_mw["vr-nvl72"] == pytest.approx(3.5, rel=0.001)
     assert lines.loc["vr-nvl72+lpx", "evidence"] == "vendor claim"
-    three = next(claim for claim in claims(load, "base") if "3.5 times" in claim.claim)
+    three = next(claim for claim in claims(load, setup()) if "3.5 times" in claim.claim)
     assert three.numbers.startswith("3.5 here")
 
 
 def test_the_answer_without_the_claim_is_the_fast_end_and_no_gain_the_slow_one():
     load = Load(load_card("deepseek-r1"), "best", "fp8", 8_000.0, 1_000.0)
-    line = figure(["vr-nvl72+lpx"], load, vintage="base", speeds=(400.0,)).iloc[0]
-    assert line["high"] == pytest.approx(1 / vendor_scale())
+    line = figure(["vr-nvl72+lpx"], load, setup(), speeds=(400.0,)).iloc[0]
+    assert line["high"] == pytest.approx(1 / RULES.lpx.scale)
     assert line["low"] <= 1 / 3.5
 
 
 def test_the_scale_is_the_one_that_the_fit_would_find():
-    assert lpx_scale(physics("base", "vr-nvl72")) == pytest.approx(vendor_scale(), rel=1e-4)
+    bench = Bench.packaged()
+    found = replace(RULES.lpx, **lpx_basis(bench, RULES.physics("base", "vr-nvl72")))
+    assert found.scale == pytest.approx(RULES.lpx.scale, rel=1e-4)
 
 
 def test_idle_racks_hold_weights_and_leave_the_rest():
     hardware, card = pool("gb300-nvl72"), mla_card()
-    free = idle_hbm_bytes_per_gpu(hardware, card, "fp8")
+    free = idle_hbm_bytes_per_gpu(hardware, card, "fp8", RULES)
     assert free == pytest.approx(288e9 * 0.88 - (671e9 + 2 * 0.93e9) / 72, rel=0.01)
-    assert idle_hbm_bytes_per_gpu(pool("hgx-h200"), card, "fp8") < free
+    assert idle_hbm_bytes_per_gpu(pool("hgx-h200"), card, "fp8", RULES) < free

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from performance_fixtures import dense_card, mla_card, pool
+from performance_fixtures import dense_card, mla_card, pool, setup
 
 from procure.performance.physics import Physics
 from procure.performance.prefill import prefill_at_peak, prefill_terms
@@ -98,14 +98,7 @@ def test_an_agentic_step_of_deepseek_v32_worked_by_hand():
 def test_an_agentic_prefill_of_deepseek_v32_worked_by_hand():
     """5,000 new tokens behind 95,000 reused ones."""
     card, hardware = load_card("deepseek-v3.2"), pool("gb300-nvl72")
-    peak = prefill_at_peak(
-        hardware,
-        card,
-        weight_precision="fp8",
-        kv_format="fp8",
-        new_tokens=np.array([5_000.0]),
-        prefix_tokens=np.array([95_000.0]),
-    )
+    peak = prefill_at_peak(hardware, card, setup(), np.array([5_000.0]), np.array([95_000.0]))
     found = {name: float(value[0]) for name, value in prefill_terms(peak, ROUND).items()}
     active = 37.5e9 - 0.93e9 * 1  # without the head; the embedding is a look-up
     assert found["gemm"] == pytest.approx(5_000 * 2 * active / 5e15 / 0.25, rel=0.03)
@@ -125,8 +118,7 @@ def test_an_agentic_prefill_of_deepseek_v32_worked_by_hand():
 
 def at_peak(sku, name, tokens, kv, **changes):
     hardware = replace(pool(sku), **changes)
-    given = {"new_tokens": np.array([float(tokens)]), "prefix_tokens": np.zeros(1)}
-    return prefill_at_peak(hardware, load_card(name), weight_precision="bf16", kv_format=kv, **given)
+    return prefill_at_peak(hardware, load_card(name), setup("bf16", kv), np.array([float(tokens)]), np.zeros(1))
 
 
 def test_exponentials_are_what_an_eight_bit_cache_cannot_halve():
