@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from procure.sizing import Card
 
 
-def first_token_s(  # noqa: PLR0913 - a pool, a card, and what is asked of them by name
+def first_token_s(
     pool: Sku,
     card: Card,
     setup: Setup,

@@ -51,7 +51,7 @@ SLOWER, SLOWER_STEPS = 0.8, 24
 """Factor on a speed that physics does not reach, and how often it is lowered at most (to 0.5%)."""
 
 
-def decode_points(  # noqa: PLR0913 - a pool, a card, and what is asked of them by name
+def decode_points(
     pool: Sku,
     card: Card,
     setup: Setup,
@@ -216,7 +216,7 @@ def _for_every_element(table: pd.DataFrame, inverse: np.ndarray) -> pd.DataFrame
     return whole
 
 
-def prefill_latency_s(  # noqa: PLR0913 - a pool, a card, and what is asked of them by name
+def prefill_latency_s(
     pool: Sku,
     card: Card,
     setup: Setup,
