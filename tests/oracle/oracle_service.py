@@ -90,6 +90,7 @@ class Service:
         }
         self.path = {(r.quarter, r.workload): r for r in self.asked.reuse_path.itertuples()}
         self.reuse = {w: list(rows.itertuples()) for w, rows in self.asked.reuse.groupby("workload")}
+        self.rules = performance.Rules.of(performance.premises_of(case.catalogue))
         self.up = self.s.availability * (1 - self.s.spare_share)
         planned = {str(q) for q in case.planned}
         self.weight: dict[tuple[int, str], float] = defaultdict(float)
@@ -103,9 +104,10 @@ class Service:
         self.weight = {key: value / total for key, value in self.weight.items()}
         self._kept: dict[Any, Any] = {}
 
-    def vintage(self, t: int) -> str:
-        """Software of a quarter: as it is when the quarter begins."""
-        return performance.vintage_at(self.s.vintage, self.names[t])
+    def setup(self, t: int, row: Any) -> performance.Setup:
+        """How a workload is served in a quarter: software is as it is when the quarter begins."""
+        vintage = self.rules.software.vintage_at(self.s.vintage, self.names[t])
+        return performance.Setup(row.weight_precision, row.kv_format, vintage, self.rules)
 
     def mean_of(self, t: int, w: str, b: Any, function: Any) -> float:
         """A bucket's mean of a function of the length."""
@@ -126,7 +128,7 @@ class Service:
 
     def racks_per_copy(self, card: str, lpx: str) -> int:
         """LPX racks that hold one copy of a card."""
-        return performance.lpx_racks_per_copy(self.case.cards[card], self.sku[lpx])
+        return performance.lpx_racks_per_copy(self.case.cards[card], self.sku[lpx], self.rules.lpx)
 
     @once
     def ways(self, t: int, w: str) -> list[Way]:
@@ -149,9 +151,8 @@ class Service:
                 output = b.thinking_tokens + b.visible_tokens
                 points = [
                     performance.decode_points(
-                        hardware, card, weight_precision=row.weight_precision, kv_format=row.kv_format,
-                        context_mean=[b.input_tokens + output / 2], context_upper=[b.input_upper_tokens + output],
-                        tps_user=[max(tps, 1.0)], vintage=self.vintage(t), lpx=partner,
+                        hardware, card, self.setup(t, row), context_mean=[b.input_tokens + output / 2],
+                        context_upper=[b.input_upper_tokens + output], tps_user=[max(tps, 1.0)], lpx=partner,
                     )
                     for tokens, tps in parts if tokens > 0
                 ]  # fmt: skip
@@ -215,8 +216,8 @@ class Service:
         row = self.workloads[w]
         card, hardware = self.case.cards[row.card], self.sku[pool]
         p = self.path[self.names[t], w].reused_share if (self.names[t], w) in self.path else 0.0
-        kinds = {"weight_precision": row.weight_precision, "kv_format": row.kv_format, "vintage": self.vintage(t)}
-        gpus = performance.prefill_gpus_per_replica(hardware, card, row.weight_precision)
+        setup = self.setup(t, row)
+        gpus = performance.prefill_gpus_per_replica(hardware, card, setup)
         queue = performance.Queue(self.s.utilisation_cap, self.scenario[w].ttft_share)
 
         def moved(tokens: float) -> float:
@@ -224,7 +225,7 @@ class Service:
 
         def work(length: float, held: float) -> float:
             given = {"new_tokens": [length - held], "prefix_tokens": [held]}
-            return float(performance.prefill_gpu_seconds(hardware, card, **given, **kinds)[0]) / hardware.gpus
+            return float(performance.prefill_gpu_seconds(hardware, card, setup, **given)[0]) / hardware.gpus
 
         def unchanged(length: float, held: float) -> float:
             """Bytes that are not written again when a sequence of this length is parked after a hit."""
@@ -246,7 +247,7 @@ class Service:
                     lengths = np.asarray(lengths, dtype=float)
                     prefix = np.array([held(length) for length in lengths])
                     given = {"new_tokens": lengths - prefix, "prefix_tokens": prefix}
-                    seconds = performance.prefill_latency_s(hardware, card, **given, **kinds, queue=queue)
+                    seconds = performance.prefill_latency_s(hardware, card, setup, **given, queue=queue)
                     links_at = links * self.s.store_utilisation_cap
                     seconds = seconds + card.transferred_bytes(lengths, row.kv_format) / links_at
                     read = card.transferred_bytes(prefix, row.kv_format) / (rate * gpus)
@@ -375,7 +376,7 @@ class Service:
     def idle_bytes(self, pool: str) -> float:
         """HBM of an idle unit beside the weights of the heaviest card."""
         room = [
-            performance.idle_hbm_bytes_per_gpu(self.sku[pool], self.case.cards[r.card], r.weight_precision)
+            performance.idle_hbm_bytes_per_gpu(self.sku[pool], self.case.cards[r.card], r.weight_precision, self.rules)
             for r in self.workloads.values()
         ]
         return max(min(room), 0.0) * self.sku[pool].gpus
