@@ -1,11 +1,18 @@
 """Every attention family against its formula, worked by hand in the test, in elements or bytes of one layer."""
 
+import re
+from dataclasses import MISSING, fields
+from pathlib import Path
+
 import numpy as np
 import pytest
 
+from procure.catalogue.fact import packaged_rows
 from procure.sizing import load_card
+from procure.sizing.archetype import FAMILIES
 from procure.sizing.cards import read_card
 from procure.sizing.compare import architecture_class, dsa_points
+from procure.sizing.formats import format_names
 from procure.sizing.reserve import reserved_bytes
 
 
@@ -358,3 +365,35 @@ def test_a_part_of_a_token_costs_its_part_of_the_prefill(name):
 
 def test_plain_mla_prefill_expands_heads():
     assert card_of(MLA).prefill_attention_flops(2) == 2 * 128 * (128 + 64 + 128) * (1 + 2)
+
+
+ARCHETYPES = {name: kind for name, kind in FAMILIES.items() if name != "none"}
+
+
+def needed(kind):
+    return [field.name for field in fields(kind) if field.default is MISSING and "None" not in str(field.type)]
+
+
+@pytest.mark.parametrize("family", ARCHETYPES)
+def test_every_family_counts_in_every_format_and_convention_and_has_weights_and_work(family):
+    block = dict.fromkeys(needed(ARCHETYPES[family]), 8)
+    more = {"compressed": {"tokens_per_entry": 4}, "mla": {"nope_dim": 8, "v_dim": 8}}.get(family, {})
+    sizes = {"hidden_size": 64, "vocab_size": 10, "feed_forward": {"dense_layers": 1, "dense_width": 64}}
+    card = card_of({"family": family, **block, **more}, **sizes)
+    for row in packaged_rows("kv_formats/conventions"):
+        for kv_format in format_names():
+            assert sum(card.components(S, kv_format, row["convention"]).values()) > 0
+    assert card.params.attention > 0
+    assert card.prefill_attention_flops(S) > 0
+    assert card.decode_attention_flops(S) > 0
+
+
+def test_the_docs_list_every_family_with_its_fields():
+    text = (Path(__file__).parents[2] / "docs" / "sizing.md").read_text(encoding="utf-8")
+    table = text.split("| family | fields |")[1]
+    rows = dict(re.findall(r"^\| (\w+) \| (.*) \|$", table.split("##")[0], flags=re.M))
+    assert rows.keys() == FAMILIES.keys()
+    for family, kind in ARCHETYPES.items():
+        told = set(re.findall(r"\w+", rows[family]))
+        assert {field.name for field in fields(kind)} - {"speculative_columns"} <= told, family
+        assert set(needed(kind)) <= set(re.findall(r"\w+", re.sub(r"\[.*?\]", "", rows[family]))), family
