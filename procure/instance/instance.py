@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import pandas as pd
 
 from procure.instance.tables import ROWS, TABLES
-from procure.schema import Row
+from procure.schema import Row, Span
 from procure.timekey import TimeKey, time_keys
 
 R = TypeVar("R", bound=Row)
@@ -50,10 +50,9 @@ class Instance:
         return {name: t for t, name in enumerate(self.quarters)}
 
     @cached_property
-    def span(self) -> dict[str, str]:
-        """Whether each quarter, by its name, is ``planned`` or ``lookahead``."""
-        planned = self.tables["quarters"]["planned"].tolist()
-        return {name: "planned" if flag else "lookahead" for name, flag in zip(self.quarters, planned, strict=True)}
+    def span(self) -> dict[str, Span]:
+        """Whether each quarter, by its name, is planned or look-ahead."""
+        return dict(zip(self.quarters, map(Span.of, self.tables["quarters"]["planned"]), strict=True))
 
     @cached_property
     def blocks(self) -> list[TimeKey]:

@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from procure.instance.tables import Serve
 from procure.plan.plan import SERVED, is_short
 from procure.plan.premises import evidence_shares, premises_table
-from procure.plan.tables import TABLES
+from procure.plan.tables import TABLES, Check, Service, UnitCost
 from procure.plan.tolerance import MONEY, differ
 from procure.plan.unit_costs import cost_warnings, unit_costs_summary, unit_costs_table
+from procure.schema import Span
 
 if TYPE_CHECKING:
     from procure.case import Case
@@ -129,7 +131,7 @@ def _same_costs(stated: Any, wanted: dict[str, dict[str, float | None]]) -> bool
 def unit_costs(plan: Plan, instance: Instance) -> Iterable[str]:
     """Tokens, their costs and their market prices, recomputed from cash, work, parked caches and lengths."""
     wanted = {(r.workload, r.tokens): r for r in unit_costs_table(instance, plan.tables).itertuples()}
-    stated = {(r.workload, r.tokens): r for r in plan.tables["unit_costs"].itertuples()}
+    stated = {(r.workload, r.tokens): r for r in plan.rows(UnitCost)}
     for key in sorted(wanted.keys() | stated.keys()):
         label = f"{key[0] or 'the whole plan'}, {key[1]} tokens"
         if key not in wanted or key not in stated:
@@ -151,11 +153,11 @@ def _evidence(plan: Plan, case: Case) -> Iterable[str]:
 
 def _shortfall(plan: Plan, instance: Instance) -> Iterable[str]:
     stated = plan.summary["shortfall"]
-    for key, span in (("workloads", "planned"), ("lookahead_workloads", "lookahead")):
+    for key, span in (("workloads", Span.PLANNED), ("lookahead_workloads", Span.LOOKAHEAD)):
         short = {
             (r.quarter, r.workload): r
-            for r in plan.tables["sla"].itertuples()
-            if is_short(r.short_share) and instance.span[r.quarter] == span
+            for r in plan.rows(Service)
+            if is_short(r.short_share) and instance.span[r.quarter] is span
         }
         if Counter((w["quarter"], w["workload"]) for w in stated[key]) != Counter(short.keys()):
             yield f"plan.json and the SLA table name different shortfalls ({key})"
@@ -183,14 +185,14 @@ def _bounds(stated: dict[str, Any]) -> Iterable[str]:
 def causes(plan: Plan, instance: Instance) -> Iterable[str]:
     """A cause stands where something is short and nowhere else; which limit it names is the solver's word."""
     names = instance.quarters
-    served = {(names[r.t], r.workload) for r in instance["serve"].itertuples()}
-    for r in plan.tables["sla"].itertuples():
+    served = {(names[r.t], r.workload) for r in instance.rows(Serve)}
+    for r in plan.rows(Service):
         short = is_short(r.short_share)
         if bool(r.cause) != short:
             yield f"{r.quarter} {r.workload}: cause {r.cause!r} of a shortfall of {r.short_share:g}"
         elif short and (r.cause == NO_DEPLOYMENT) == ((r.quarter, r.workload) in served):
             yield f"{r.quarter} {r.workload}: cause {r.cause!r} does not fit the operating points of the case"
-        elif r.cause == NOT_WORTH and instance.span[r.quarter] == "planned":
+        elif r.cause == NOT_WORTH and instance.span[r.quarter] is Span.PLANNED:
             yield f"{r.quarter} {r.workload}: a price decides only what the look-ahead serves"
 
 
@@ -215,7 +217,7 @@ def _text(cell: Any) -> str:
 
 def stated_checks(plan: Plan, found: pd.DataFrame) -> Iterable[str]:
     """The plan's own checks are those that are found, with what they found."""
-    stated = {r.check: (str(r.holds), _text(r.detail)) for r in plan.tables["checks"].itertuples()}
+    stated = {r.check: (str(r.holds), _text(r.detail)) for r in plan.rows(Check)}
     wanted = {r.check: (str(r.holds), _text(r.detail)) for r in found.itertuples()}
     for name in sorted(wanted.keys() | stated.keys()):
         if name not in stated:

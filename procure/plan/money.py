@@ -14,21 +14,7 @@ from procure.families import contents
 from procure.instance import Instance
 from procure.plan.plan import frame
 from procure.quarter import Quarter
-
-LINES = (
-    "hardware",
-    "attach",
-    "installation",
-    "firm orders",
-    "expansions",
-    "support",
-    "power",
-    "space",
-    "sales",
-    "residual value",
-    "look-ahead shortfall",
-)
-"""Cost lines in the order of reports; sales and residual value are negative."""
+from procure.schema import CostLine, Span
 
 
 class Ledger:
@@ -36,9 +22,9 @@ class Ledger:
 
     def __init__(self, instance: Instance) -> None:
         self.instance = instance
-        self.cash: dict[tuple[int, str, str, str], float] = defaultdict(float)
+        self.cash: dict[tuple[int, CostLine, str, str], float] = defaultdict(float)
 
-    def pay(self, t: int, line: str, site: str, sku: str, usd: float) -> None:
+    def pay(self, t: int, line: CostLine, site: str, sku: str, usd: float) -> None:
         """Record a payment; receipts are negative."""
         self.cash[t, line, site, sku] += usd
 
@@ -49,11 +35,9 @@ class Ledger:
         names.append(str(Quarter(names[-1]) + 1))
         factors.append(factors[-1] * step)
         rows: list[tuple[Any, ...]] = []
-        for (t, line, site, sku), usd in sorted(
-            self.cash.items(), key=lambda i: (i[0][0], LINES.index(i[0][1]), i[0][2:])
-        ):
+        for (t, line, site, sku), usd in sorted(self.cash.items(), key=lambda i: (i[0][0], i[0][1].order, i[0][2:])):
             if usd != 0.0:
-                span = self.instance.span.get(names[t], "lookahead")
+                span = self.instance.span.get(names[t], Span.LOOKAHEAD)
                 rows.append((names[t], span, line, site, sku, usd, factors[t], usd * factors[t]))
         return frame("cash", rows)
 
@@ -73,5 +57,5 @@ def cash_table(instance: Instance, tables: dict[str, pd.DataFrame]) -> pd.DataFr
 def costs_table(cash: pd.DataFrame) -> pd.DataFrame:
     """Net present cost by line and span; the sum is the objective."""
     sums = cash.groupby(["line", "span"])["npv_usd"].sum()
-    rows = [(line, span, float(sums.get((line, span), 0.0))) for line in LINES for span in ("planned", "lookahead")]
+    rows = [(line, span, float(sums.get((line, span), 0.0))) for line in CostLine for span in Span]
     return frame("costs", rows)

@@ -10,6 +10,8 @@ from typing import Any
 import pandas as pd
 
 from procure.instance import Instance
+from procure.instance.tables import PodPlaces, Rate, Reserved, SkuRow, StoreUnit
+from procure.plan.tables import Batch, Placement, Pods
 from procure.quarter import SECONDS_PER_DAY
 from procure.rules.places import hosts_of
 
@@ -31,20 +33,20 @@ class Standing:
     def __init__(self, instance: Instance, tables: dict[str, pd.DataFrame]) -> None:
         self.instance, self.tables = instance, tables
         self.quarters, self.position = instance.quarters, instance.position
-        self.sku = {r.sku: r for r in instance["skus"].itertuples()}
+        self.sku = {r.sku: r for r in instance.rows(SkuRow)}
         self.sites = instance["pods"]["site"].tolist()
         self.own: dict[tuple[str, str, str], float] = defaultdict(float)
-        for r in tables["fleet"].itertuples():
+        for r in Batch.rows(tables["fleet"]):
             self.own[r.quarter, r.site, r.sku] += r.closing
         self.reserved: dict[tuple[str, str, str], float] = defaultdict(float)
-        for r in instance["reserved"].itertuples():
-            self.reserved[self.quarters[r.t], r.site, r.sku] += r.count
+        for held in instance.rows(Reserved):
+            self.reserved[self.quarters[held.t], held.site, held.sku] += held.count
         self.busy: dict[tuple[str, str, str], float] = defaultdict(float)
         for name in ("serving", "prefill"):
             for r in tables[name].itertuples():
                 self.busy[r.quarter, r.site, r.sku] += r.racks
-        self.pods = {(r.quarter, r.site): r.pods for r in tables["pods"].itertuples()}
-        self.places = {r.site: r for r in instance["pods"].itertuples()}
+        self.pods = {(r.quarter, r.site): r.pods for r in Pods.rows(tables["pods"])}
+        self.places = {r.site: r for r in instance.rows(PodPlaces)}
 
     def serving(self, quarter: str, site: str, sku: str) -> float:
         """Units that are up, no spares and not held for other purposes, whatever their hosts are used for."""
@@ -63,7 +65,7 @@ class Standing:
     def units(self) -> dict[str, list[Any]]:
         """Rows of ``store_units`` by store."""
         units: dict[str, list[Any]] = defaultdict(list)
-        for r in self.instance["store_units"].itertuples():
+        for r in self.instance.rows(StoreUnit):
             units[r.store].append(r)
         return units
 
@@ -71,16 +73,16 @@ class Standing:
     def stored(self) -> dict[tuple[str, str, str], Stored]:
         """What each store that is used holds and moves, by (quarter, site, store)."""
         mean: dict[tuple[int, str], float] = {}
-        for r in self.instance["rates"].itertuples():
+        for r in self.instance.rows(Rate):
             mean[r.t, r.workload] = max(mean.get((r.t, r.workload), 0.0), r.mean_per_peak)
         found: dict[tuple[str, str, str], Stored] = defaultdict(Stored)
-        for r in self.tables["kv_placement"].itertuples():
-            use = found[r.quarter, r.site, r.store]
-            use.bytes += r.parked_bytes
-            use.read_bytes_per_s += r.read_bytes_per_s
-            use.write_bytes_per_s += r.write_bytes_per_s
-            share = mean[self.position[r.quarter], r.workload]
-            use.write_bytes_per_day += r.write_bytes_per_s * share * SECONDS_PER_DAY
+        for placed in Placement.rows(self.tables["kv_placement"]):
+            use = found[placed.quarter, placed.site, placed.store]
+            use.bytes += placed.parked_bytes
+            use.read_bytes_per_s += placed.read_bytes_per_s
+            use.write_bytes_per_s += placed.write_bytes_per_s
+            share = mean[self.position[placed.quarter], placed.workload]
+            use.write_bytes_per_day += placed.write_bytes_per_s * share * SECONDS_PER_DAY
         return dict(sorted(found.items()))
 
     def brought(self, key: tuple[str, str, str], attribute: str) -> float:

@@ -9,7 +9,9 @@ from typing import Any
 import pandas as pd
 
 from procure.instance import Instance
+from procure.instance.tables import CachedTokens, Fixed, Length, Rate, SkuRow, StoreUnit, TokenPrice
 from procure.plan.plan import frame
+from procure.plan.tables import Placement, Prefilled, Serving
 from procure.quarter import SECONDS_PER_QUARTER
 from procure.rules.worth import residual_usd
 
@@ -42,7 +44,7 @@ def unit_costs_table(instance: Instance, tables: dict[str, pd.DataFrame]) -> pd.
     if not sum(tokens.values()) > 0:
         return frame("unit_costs", [])
     usd = _allocated(_spent(instance, tables["cash"]), _uses(instance, tables, present), tokens)
-    price = {(r.workload, r.tokens): float(r.usd_per_million) for r in instance["token_prices"].itertuples()}
+    price = {(r.workload, r.tokens): float(r.usd_per_million) for r in instance.rows(TokenPrice)}
     workloads = sorted({workload for workload, _ in tokens})
     rows: list[tuple[Any, ...]] = []
     for label, members in [("", workloads), *((w, [w]) for w in workloads)]:
@@ -89,8 +91,8 @@ def _spent(instance: Instance, cash: pd.DataFrame) -> dict[tuple[str, str], floa
     spent: dict[tuple[str, str], float] = defaultdict(float)
     for row in cash[cash["line"] != "look-ahead shortfall"].itertuples():
         spent[row.site, row.sku] += row.npv_usd
-    sku_of = {r.sku: r for r in instance["skus"].itertuples()}
-    for group in instance["fixed"].itertuples():
+    sku_of = {r.sku: r for r in instance.rows(SkuRow)}
+    for group in instance.rows(Fixed):
         sku = sku_of[group.sku]
         if group.vintage_t < 0:
             worth = residual_usd(group.paid_usd, -group.vintage_t, sku)
@@ -105,43 +107,43 @@ def _uses(
 ) -> dict[tuple[str, str], Amounts]:
     """What a SKU does at a site: present busy unit-quarters, or present bytes parked, by workload and kind of token."""
     names = instance.quarters
-    mean = {(names[r.t], r.workload, r.bucket): r.mean_per_peak for r in instance["rates"].itertuples()}
+    mean = {(names[r.t], r.workload, r.bucket): r.mean_per_peak for r in instance.rows(Rate)}
     partner = dict(zip(instance["serve"]["point"], instance["serve"]["lpx_sku"], strict=True))
     uses: dict[tuple[str, str], Amounts] = defaultdict(lambda: defaultdict(float))
-    for row in tables["serving"].itertuples():
+    for row in Serving.rows(tables["serving"]):
         share = mean[row.quarter, row.workload, row.bucket] * present[row.quarter]
         uses[row.site, row.sku][row.workload, OUTPUT] += row.racks * share
         if row.lpx_racks:
             uses[row.site, partner[row.point]][row.workload, OUTPUT] += row.lpx_racks * share
-    for row in tables["prefill"].itertuples():
-        share = mean[row.quarter, row.workload, row.bucket] * present[row.quarter]
-        uses[row.site, row.sku][row.workload, COMPUTED] += row.racks * share
+    for fill in Prefilled.rows(tables["prefill"]):
+        share = mean[fill.quarter, fill.workload, fill.bucket] * present[fill.quarter]
+        uses[fill.site, fill.sku][fill.workload, COMPUTED] += fill.racks * share
     kind = dict(zip(instance["skus"]["sku"], instance["skus"]["kind"], strict=True))
     frames = [sku for sku, of in kind.items() if of == "cmx_rack"]
     brings: dict[str, list[str]] = defaultdict(list)
-    for unit in instance["store_units"].itertuples():
+    for unit in instance.rows(StoreUnit):
         if kind[unit.sku] != "gpu":
             brings[unit.store].append(unit.sku)
-    for row in tables["kv_placement"].itertuples():
-        for sku in [*brings[row.store], *(frames if row.tier == "cmx" else [])]:
-            uses[row.site, sku][row.workload, CACHED] += row.parked_bytes * present[row.quarter]
+    for placed in Placement.rows(tables["kv_placement"]):
+        for sku in [*brings[placed.store], *(frames if placed.tier == "cmx" else [])]:
+            uses[placed.site, sku][placed.workload, CACHED] += placed.parked_bytes * present[placed.quarter]
     return uses
 
 
 def _million_tokens(instance: Instance, tables: dict[str, pd.DataFrame], present: dict[str, float]) -> Amounts:
     """Tokens served at the mean rate, discounted like the money that they have to earn, in millions."""
     names = instance.quarters
-    mean = {(names[r.t], r.workload, r.bucket): r.mean_per_peak for r in instance["rates"].itertuples()}
-    length = {(names[r.t], r.workload, r.bucket): r for r in instance["lengths"].itertuples()}
-    found = {(names[r.t], r.workload, r.bucket): r for r in instance["cached_tokens"].itertuples()}
+    mean = {(names[r.t], r.workload, r.bucket): r.mean_per_peak for r in instance.rows(Rate)}
+    length = {(names[r.t], r.workload, r.bucket): r for r in instance.rows(Length)}
+    found = {(names[r.t], r.workload, r.bucket): r for r in instance.rows(CachedTokens)}
     millions: Amounts = defaultdict(float)
-    for row in tables["prefill"].itertuples():
-        key = (row.quarter, row.workload, row.bucket)
-        requests = row.requests_per_s * mean[key] * SECONDS_PER_QUARTER * present[row.quarter] / 1e6
-        cached = found[key].shared_tokens if row.store == "recompute" else found[key].reused_tokens
-        millions[row.workload, CACHED] += requests * cached
-        millions[row.workload, COMPUTED] += requests * (length[key].input_tokens - cached)
-    for row in tables["serving"].itertuples():
+    for fill in Prefilled.rows(tables["prefill"]):
+        key = (fill.quarter, fill.workload, fill.bucket)
+        requests = fill.requests_per_s * mean[key] * SECONDS_PER_QUARTER * present[fill.quarter] / 1e6
+        cached = found[key].shared_tokens if fill.store == "recompute" else found[key].reused_tokens
+        millions[fill.workload, CACHED] += requests * cached
+        millions[fill.workload, COMPUTED] += requests * (length[key].input_tokens - cached)
+    for row in Serving.rows(tables["serving"]):
         key = (row.quarter, row.workload, row.bucket)
         requests = row.requests_per_s * mean[key] * SECONDS_PER_QUARTER * present[row.quarter] / 1e6
         millions[row.workload, OUTPUT] += requests * (length[key].thinking_tokens + length[key].visible_tokens)

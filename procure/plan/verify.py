@@ -20,6 +20,7 @@ from procure.plan import claims
 from procure.plan.limits import BINDING_SHARE, limits_table
 from procure.plan.money import cash_table, costs_table
 from procure.plan.plan import Plan, Status, frame
+from procure.plan.tables import Cash, Cost, Limit
 from procure.plan.tolerance import ABSOLUTE, MONEY, RELATIVE, differ, over
 
 if TYPE_CHECKING:
@@ -110,7 +111,7 @@ def _limits(recomputed: Callable[[], pd.DataFrame]) -> Iterable[str]:
 
 def _same_limits(recomputed: Callable[[], pd.DataFrame], plan: Plan) -> Iterable[str]:
     keys = ["family", "quarter", "site", "item"]
-    stated = {tuple(getattr(r, k) for k in keys): r for r in plan.tables["limits"].itertuples()}
+    stated = {tuple(getattr(r, k) for k in keys): r for r in plan.rows(Limit)}
     for r in recomputed().itertuples():
         row = stated.pop(tuple(getattr(r, k) for k in keys), None)
         if row is None:
@@ -155,14 +156,14 @@ def _money(plan: Plan, instance: Instance) -> Iterable[str]:
 def _present_values(plan: Plan, recomputed: pd.DataFrame) -> Iterable[str]:
     """Discount factors, spans and present values of the cash rows; every cost line and span."""
     factor = {r.quarter: (r.discount_factor, r.span) for r in recomputed.itertuples()}
-    for r in plan.tables["cash"].itertuples():
+    for r in plan.rows(Cash):
         label = f"{r.quarter} {r.line} {r.site} {r.sku}"
         wanted, span = factor.get(r.quarter, (r.discount_factor, r.span))
         if differ(r.discount_factor, wanted, 1e-9) or r.span != span:
             yield f"{label}: factor {r.discount_factor:g} and span {r.span}, not {wanted:g} and {span}"
         if abs(r.npv_usd - r.cash_usd * wanted) > MONEY * abs(r.cash_usd) + 1.0:
             yield f"{label}: worth {r.cash_usd * wanted:,.0f} USD, not {r.npv_usd:,.0f}"
-    stated = {(r.line, r.span): r.npv_usd for r in plan.tables["costs"].itertuples()}
+    stated = {(r.line, r.span): r.npv_usd for r in plan.rows(Cost)}
     lines = costs_table(recomputed)
     for key in stated.keys() - set(zip(lines["line"], lines["span"], strict=True)):
         yield f"costs of {', '.join(key)}: no such line"

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, TypeVar, cast
 import pandas as pd
 
 from procure.instance import Instance
+from procure.instance.tables import Expansion, Fixed, LpxCopy, PodPlaces, SkuRow, StoreUnit, Workload
 from procure.rules.places import hosts_of
 from procure.timekey import TimeKey, time_keys
 
@@ -88,7 +89,7 @@ class Index:
         self.end_discount = last * (last / self.discount[self.t[-2]] if len(self.t) > 1 else 1.0)
         """Present value of one USD at the end of the horizon, where residual values stand."""
         self._made: dict[Any, Any] = {}
-        self.sku: dict[str, Any] = {row.sku: row for row in instance["skus"].itertuples()}
+        self.sku: dict[str, Any] = {row.sku: row for row in instance.rows(SkuRow)}
         self.sites = instance["pods"]["site"].tolist()
         self.allowed = set(zip(instance["resource_use"]["site"], instance["resource_use"]["sku"], strict=True))
         self._supply()
@@ -113,7 +114,7 @@ class Index:
         self.ordered_at: dict[tuple[str, str], list[int]] = defaultdict(list)
         for site, name, t in self.orders:
             self.ordered_at[site, name].append(t)
-        self.fixed = {row.group: row for row in instance["fixed"].itertuples()}
+        self.fixed = {row.group: row for row in instance.rows(Fixed)}
         first: dict[tuple[str, str], int] = {}
         for site, name, t in self.orders:
             arrival = t + int(self.sku[name].lead_quarters)
@@ -128,8 +129,8 @@ class Index:
         self.support = lookup(instance["prices"], ["sku", "t"], "support_usd_per_quarter")
         self.reserved = lookup(instance["reserved"], ["t", "site", "sku"], "count")
         self.places = {name: hosts for name in self.sku if (hosts := hosts_of(name, self.sku))}
-        self.pods_at = {row.site: row for row in instance["pods"].itertuples()}
-        self.expansion = {(row.site, row.expansion): row for row in instance["expansions"].itertuples()}
+        self.pods_at = {row.site: row for row in instance.rows(PodPlaces)}
+        self.expansion = {(row.site, row.expansion): row for row in instance.rows(Expansion)}
         self.expansion_orders = [
             (site, name, t)
             for (site, name), row in self.expansion.items()
@@ -142,7 +143,7 @@ class Index:
         rates = self.timed("rates")
         self.rate = lookup(rates, ["at", "workload", "bucket"], "requests_per_s")
         self.mean_per_peak = lookup(rates, ["at", "workload", "bucket"], "mean_per_peak")
-        self.workload: dict[str, Any] = {row.workload: row for row in instance["workloads"].itertuples()}
+        self.workload: dict[str, Any] = {row.workload: row for row in instance.rows(Workload)}
         self.task: dict[tuple[TimeKey, str], Any] = {(r.at, r.workload): r for r in self.timed("tasks").itertuples()}
         self.buckets = [key for key, rate in self.rate.items() if rate > 0]
         self.loads = sorted({(at, w) for at, w, _ in self.buckets})
@@ -167,7 +168,7 @@ class Index:
         instance = self.instance
         points: list[Point] = self._asked("serve", Point)
         options: list[Option] = self._asked("prefill", Option)
-        self.copies = {(row.card, row.sku): row for row in instance["lpx_copies"].itertuples()}
+        self.copies = {(row.card, row.sku): row for row in instance.rows(LpxCopy)}
         self.serve = [
             (p, site)
             for p in points
@@ -175,7 +176,7 @@ class Index:
             if (site, p.sku, p.at.t) in self.in_stock
             and (not p.lpx_sku or ((site, p.lpx_sku, p.at.t) in self.in_stock and (p.card, p.lpx_sku) in self.copies))
         ]
-        self.store_units = group(instance["store_units"].itertuples(), lambda row: row.store)
+        self.store_units = group(instance.rows(StoreUnit), lambda row: row.store)
         self.prefill = [
             (o, site)
             for o in options

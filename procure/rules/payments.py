@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from procure.schema import CostLine
+
 
 class Due(NamedTuple):
     """USD of one unit, or of an order, paid with the order and on delivery."""
@@ -18,10 +20,10 @@ def due(price_usd: float, attach_usd: float, install_usd: float, order_share: fl
     return Due(order_share * hardware, (1.0 - order_share) * hardware + install_usd)
 
 
-def due_by_line(price_usd: float, attach_usd: float, install_usd: float, order_share: float) -> dict[str, Due]:
+def due_by_line(price_usd: float, attach_usd: float, install_usd: float, order_share: float) -> dict[CostLine, Due]:
     """The same by cost line; the terms are linear, so that each line is due as if it stood alone."""
     return {
-        "hardware": due(price_usd, 0.0, 0.0, order_share),
-        "attach": due(0.0, attach_usd, 0.0, order_share),
-        "installation": due(0.0, 0.0, install_usd, order_share),
+        CostLine.HARDWARE: due(price_usd, 0.0, 0.0, order_share),
+        CostLine.ATTACH: due(0.0, attach_usd, 0.0, order_share),
+        CostLine.INSTALLATION: due(0.0, 0.0, install_usd, order_share),
     }

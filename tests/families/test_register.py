@@ -12,10 +12,11 @@ from tiny_case import rich
 
 from procure.families import contents
 from procure.instance import build
-from procure.plan.money import LINES, Ledger
+from procure.plan.money import Ledger
 from procure.plan.plan import TABLES
 from procure.program.index import Index
 from procure.program.program import assemble
+from procure.schema import CostLine
 
 LEAST_REASON = 20
 """Characters of a reason that says something."""
@@ -102,5 +103,5 @@ def test_every_cost_line_is_paid_by_one_family(full):
             check.cash(ledger, full.instance, full.plan.tables)
             for _, line, _, _ in ledger.cash:
                 paid.setdefault(line, set()).add(family)
-    assert set(paid) <= set(LINES)
+    assert set(paid) <= set(CostLine)
     assert {line: families for line, families in paid.items() if len(families) > 1} == {}

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 
+from procure.instance.tables import Fixed, SkuRow
 from procure.plan.limits import Rows
 from procure.plan.part import Check
 from procure.plan.standing import Standing
+from procure.plan.tables import ExpansionOrder, Purchase
 from procure.rules.payments import due
 
 
@@ -17,16 +19,16 @@ def limits(s: Standing, rows: Rows) -> None:
         return
     spent: dict[int, float] = defaultdict(float)
     commitment = s.instance.settings["budget_basis"] == "commitment"
-    first = {r.sku: r.milestone_order for r in s.instance["skus"].itertuples()}
-    for r in s.tables["purchases"].itertuples():
+    first = {r.sku: r.milestone_order for r in s.instance.rows(SkuRow)}
+    for r in Purchase.rows(s.tables["purchases"]):
         ordered, delivered = s.position[r.quarter], s.position[r.delivery_quarter]
         unit = due(r.unit_price_usd, r.unit_attach_usd, r.unit_install_usd, first[r.sku])
         spent[ordered] += r.count * (unit.on_order + unit.on_delivery if commitment else unit.on_order)
         spent[delivered] += 0.0 if commitment else r.count * unit.on_delivery
-    for r in s.tables["expansions"].itertuples():
-        spent[s.position[r.quarter]] += r.capex_usd
+    for built in ExpansionOrder.rows(s.tables["expansions"]):
+        spent[s.position[built.quarter]] += built.capex_usd
     if not commitment:
-        for g in s.instance["fixed"].itertuples():
+        for g in s.instance.rows(Fixed):
             spent[int(g.due_t)] += g.count * g.due_usd
     year = dict(zip(s.instance["quarters"]["t"], s.instance["quarters"]["fiscal_year"], strict=True))
     mode, carried = s.instance.settings["budget_carry"], 0.0

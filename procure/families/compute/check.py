@@ -5,12 +5,13 @@ from __future__ import annotations
 from procure.plan.limits import Rows
 from procure.plan.part import Check
 from procure.plan.standing import Standing
+from procure.schema import SkuKind
 
 
 def limits(s: Standing, rows: Rows) -> None:
     """Busy racks of each pool, by what decode and prefill say they take."""
     for (quarter, site, sku), own in sorted(s.own.items()):
-        if s.sku[sku].kind == "gpu":
+        if s.sku[sku].kind is SkuKind.GPU:
             limit = s.sku[sku].usable_share * (own - s.reserved[quarter, site, sku])
             rows.add("busy racks", quarter, site, sku, s.busy[quarter, site, sku], limit, "racks")
 

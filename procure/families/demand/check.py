@@ -8,18 +8,21 @@ from collections.abc import Iterable
 import pandas as pd
 
 from procure.instance import Instance
+from procure.instance.tables import Length, OutOfReach, Rate, Serve, ShortPrice
 from procure.plan.money import Ledger
 from procure.plan.part import Check
 from procure.plan.plan import Plan
+from procure.plan.tables import Asked, Service, Serving
 from procure.plan.tolerance import compare, differ, over, unlike
 from procure.quarter import SECONDS_PER_QUARTER
+from procure.schema import CostLine, Span
 
 
 def points(plan: Plan, instance: Instance) -> Iterable[str]:
     """Operating points exist, and take the racks that they say."""
     position = instance.position
-    points = {r.point: r for r in instance["serve"].itertuples()}
-    for r in plan.tables["serving"].itertuples():
+    points = {r.point: r for r in instance.rows(Serve)}
+    for r in plan.rows(Serving):
         point = points.get(r.point)
         label = f"{r.quarter} {r.site} {r.workload} {r.bucket} on {r.deployment}"
         if point is None or (point.t, point.workload, point.bucket, point.sku) != (
@@ -38,10 +41,10 @@ def served(plan: Plan, instance: Instance) -> Iterable[str]:
     """Every bucket is served to the share that is not short, and the weighted shortfall is the one stated."""
     names = instance.quarters
     given = plan.tables["serving"].groupby(["quarter", "workload", "bucket"])["requests_per_s"].sum().to_dict()
-    short = {(r.quarter, r.workload): r.short_share for r in plan.tables["sla"].itertuples()}
-    late = {(r.quarter, r.workload): r.late_share for r in plan.tables["sla"].itertuples()}
+    short = {(r.quarter, r.workload): r.short_share for r in plan.rows(Service)}
+    late = {(r.quarter, r.workload): r.late_share for r in plan.rows(Service)}
     reachable = _reachable(instance)
-    for r in instance["rates"].itertuples():
+    for r in instance.rows(Rate):
         if r.requests_per_s > 0:
             key = (names[r.t], r.workload, r.bucket)
             kept = 1.0 - short.get(key[:2], 0.0) + late.get(key[:2], 0.0)
@@ -50,7 +53,7 @@ def served(plan: Plan, instance: Instance) -> Iterable[str]:
                 yield f"{' '.join(key)}: {given.get(key, 0.0):g} requests/s served of {needed:g}"
     lost = total = 0.0
     priority = dict(zip(instance["workloads"]["workload"], instance["workloads"]["priority"], strict=True))
-    for r in instance["rates"].itertuples():
+    for r in instance.rows(Rate):
         if instance["quarters"]["planned"].iloc[r.t]:
             weight = priority[r.workload] * r.requests_per_s * r.mean_per_peak
             total += weight
@@ -65,10 +68,10 @@ def _reachable(instance: Instance) -> dict[tuple[int, str, str], float]:
 
     Only the longest are left out, and the others are served to one share.
     """
-    away = {(r.t, r.workload, r.bucket): r.share for r in instance["out_of_reach"].itertuples()}
+    away = {(r.t, r.workload, r.bucket): r.share for r in instance.rows(OutOfReach)}
     rate: dict[tuple[int, str], float] = defaultdict(float)
     lost: dict[tuple[int, str], float] = defaultdict(float)
-    rates = [r for r in instance["rates"].itertuples() if (r.t, r.workload) in {key[:2] for key in away}]
+    rates = [r for r in instance.rows(Rate) if (r.t, r.workload) in {key[:2] for key in away}]
     for r in rates:
         rate[r.t, r.workload] += r.requests_per_s
         lost[r.t, r.workload] += r.requests_per_s * away.get((r.t, r.workload, r.bucket), 0.0)
@@ -82,8 +85,8 @@ def _reachable(instance: Instance) -> dict[tuple[int, str, str], float]:
 
 def speeds(plan: Plan, instance: Instance) -> Iterable[str]:
     """Every point that is used reaches the speed that is promised."""
-    margin = {r.point: r.tps_margin for r in instance["serve"].itertuples()}
-    for r in plan.tables["serving"].itertuples():
+    margin = {r.point: r.tps_margin for r in instance.rows(Serve)}
+    for r in plan.rows(Serving):
         if over(1.0, margin.get(r.point, 0.0)):
             yield f"{r.quarter} {r.workload} {r.bucket} on {r.deployment}: {margin.get(r.point, 0.0):.1%} of the speed"
 
@@ -91,12 +94,12 @@ def speeds(plan: Plan, instance: Instance) -> Iterable[str]:
 def stated(plan: Plan, instance: Instance) -> Iterable[str]:
     """Rates, lengths and bytes are those of the case."""
     names = instance.quarters
-    rate = {(r.t, r.workload, r.bucket): r.requests_per_s for r in instance["rates"].itertuples()}
-    told = {(r.quarter, r.workload, r.bucket): r for r in plan.tables["demand"].itertuples()}
-    known = {(names[r.t], r.workload, r.bucket) for r in instance["lengths"].itertuples()}
+    rate = {(r.t, r.workload, r.bucket): r.requests_per_s for r in instance.rows(Rate)}
+    told = {(r.quarter, r.workload, r.bucket): r for r in plan.rows(Asked)}
+    known = {(names[r.t], r.workload, r.bucket) for r in instance.rows(Length)}
     for key in told.keys() - known:
         yield f"{' '.join(map(str, key))}: in the demand table, not in the case"
-    for r in instance["lengths"].itertuples():
+    for r in instance.rows(Length):
         key = (names[r.t], r.workload, r.bucket)
         label = " ".join(map(str, key))
         if key not in told:
@@ -109,15 +112,15 @@ def stated(plan: Plan, instance: Instance) -> Iterable[str]:
 
 def cash(ledger: Ledger, instance: Instance, tables: dict[str, pd.DataFrame]) -> None:
     """The stated price of requests not served in look-ahead quarters."""
-    price = {(r.t, r.workload): r.usd_per_request for r in instance["short_prices"].itertuples()}
+    price = {(r.t, r.workload): r.usd_per_request for r in instance.rows(ShortPrice)}
     requests: dict[tuple[int, str], float] = defaultdict(float)
-    for r in instance["rates"].itertuples():
+    for r in instance.rows(Rate):
         requests[r.t, r.workload] += r.requests_per_s * r.mean_per_peak * SECONDS_PER_QUARTER
-    for row in tables["sla"].itertuples():
+    for row in Service.rows(tables["sla"]):
         t = instance.position[row.quarter]
-        if instance.span[row.quarter] == "lookahead" and row.short_share > 0:
+        if instance.span[row.quarter] is Span.LOOKAHEAD and row.short_share > 0:
             usd = row.short_share * requests[t, row.workload] * price[t, row.workload]
-            ledger.pay(t, "look-ahead shortfall", "", row.workload, usd)
+            ledger.pay(t, CostLine.SHORTFALL, "", row.workload, usd)
 
 
 CHECK = Check(

@@ -8,13 +8,16 @@ from collections.abc import Iterable
 import pandas as pd
 
 from procure.instance import Instance
+from procure.instance.tables import Fixed, Price, SkuRow
 from procure.plan.limits import Rows
 from procure.plan.money import Ledger
 from procure.plan.part import Check
 from procure.plan.plan import Plan
 from procure.plan.standing import Standing
+from procure.plan.tables import Batch, Purchase
 from procure.quarter import Quarter
 from procure.rules.worth import residual_usd, sale_usd
+from procure.schema import CostLine, Origin
 
 
 def limits(s: Standing, rows: Rows) -> None:
@@ -28,15 +31,15 @@ def balance(plan: Plan, instance: Instance) -> Iterable[str]:
     """Opening + delivered − retired = closing; openings follow closings; deliveries are orders and firm orders."""
     position = instance.position
     start = Quarter(instance.quarters[0]).index
-    delivered: dict[tuple[str, str, str, int], float] = defaultdict(float)
-    for r in plan.tables["purchases"].itertuples():
-        delivered[r.site, r.sku, "purchase", position[r.delivery_quarter]] += r.count
+    delivered: dict[tuple[str, str, Origin, int], float] = defaultdict(float)
+    for order in plan.rows(Purchase):
+        delivered[order.site, order.sku, Origin.PURCHASE, position[order.delivery_quarter]] += order.count
     retirable = {}
-    for r in instance["fixed"].itertuples():
-        delivered[r.site, r.sku, r.origin, r.vintage_t] += r.count
-        retirable[r.site, r.sku, r.origin, r.vintage_t] = bool(r.retirable)
-    standing: dict[tuple[str, str, str, int], tuple[int, float]] = {}
-    for r in plan.tables["fleet"].sort_values("quarter").itertuples():
+    for firm in instance.rows(Fixed):
+        delivered[firm.site, firm.sku, firm.origin, firm.vintage_t] += firm.count
+        retirable[firm.site, firm.sku, firm.origin, firm.vintage_t] = bool(firm.retirable)
+    standing: dict[tuple[str, str, Origin, int], tuple[int, float]] = {}
+    for r in sorted(plan.rows(Batch), key=lambda r: r.quarter):
         t, vintage = position[r.quarter], Quarter(r.vintage).index - start
         key = (r.site, r.sku, r.origin, vintage)
         label = f"{r.quarter} {r.site} {r.sku} of {r.vintage}"
@@ -59,25 +62,25 @@ def balance(plan: Plan, instance: Instance) -> Iterable[str]:
 
 def cash(ledger: Ledger, instance: Instance, tables: dict[str, pd.DataFrame]) -> None:
     """Firm orders, support, sales and residual values, by vintage."""
-    for row in instance["fixed"].itertuples():
-        if row.due_usd > 0:
-            ledger.pay(int(row.due_t), "firm orders", row.site, row.sku, row.count * row.due_usd)
+    for firm in instance.rows(Fixed):
+        if firm.due_usd > 0:
+            ledger.pay(firm.due_t, CostLine.FIRM_ORDERS, firm.site, firm.sku, firm.count * firm.due_usd)
     start, end = Quarter(instance.quarters[0]).index, len(instance.quarters)
-    fixed = {(r.site, r.sku, r.origin, r.vintage_t): r for r in instance["fixed"].itertuples()}
-    bought = {(r.sku, r.t): r for r in instance["prices"].itertuples()}
-    sku_of = {r.sku: r for r in instance["skus"].itertuples()}
-    for row in tables["fleet"].itertuples():
+    fixed = {(r.site, r.sku, r.origin, r.vintage_t): r for r in instance.rows(Fixed)}
+    bought = {(r.sku, r.t): r for r in instance.rows(Price)}
+    sku_of = {r.sku: r for r in instance.rows(SkuRow)}
+    for row in Batch.rows(tables["fleet"]):
         t, vintage = instance.position[row.quarter], Quarter(row.vintage).index - start
-        if row.origin == "purchase":
+        if row.origin is Origin.PURCHASE:
             paid, support = bought[row.sku, vintage].price_usd, bought[row.sku, vintage].support_usd_per_quarter
         else:
             group = fixed[row.site, row.sku, row.origin, vintage]
             paid, support = group.paid_usd, group.support_usd_per_quarter
         sku = sku_of[row.sku]
-        ledger.pay(t, "support", row.site, row.sku, row.closing * support)
-        ledger.pay(t, "sales", row.site, row.sku, -row.retired * sale_usd(paid, t - vintage, sku))
+        ledger.pay(t, CostLine.SUPPORT, row.site, row.sku, row.closing * support)
+        ledger.pay(t, CostLine.SALES, row.site, row.sku, -row.retired * sale_usd(paid, t - vintage, sku))
         if t == end - 1:
-            ledger.pay(end, "residual value", row.site, row.sku, -row.closing * residual_usd(paid, end - vintage, sku))
+            ledger.pay(end, CostLine.RESIDUAL, row.site, row.sku, -row.closing * residual_usd(paid, end - vintage, sku))
 
 
 CHECK = Check(limits, {"fleet balances by vintage": balance}, cash)

@@ -7,18 +7,20 @@ from collections.abc import Iterable
 
 from procure.demand.tasks import task_s
 from procure.instance import Instance
+from procure.instance.tables import Rate, Task, Workload
 from procure.plan.first_token import first_tokens
 from procure.plan.limits import Rows
 from procure.plan.part import Check
 from procure.plan.plan import Plan
 from procure.plan.standing import Standing
+from procure.plan.tables import Service
 from procure.plan.tolerance import SHARE, compare, over
 
 
 def limits(s: Standing, rows: Rows) -> None:
     """Late first tokens against the share that may be late, and what is counted short beyond it."""
-    rate = {(r.quarter, r.workload): r.requests_per_s for r in s.tables["sla"].itertuples()}
-    short = {(r.quarter, r.workload): r.late_share for r in s.tables["sla"].itertuples()}
+    rate = {(r.quarter, r.workload): r.requests_per_s for r in Service.rows(s.tables["sla"])}
+    short = {(r.quarter, r.workload): r.late_share for r in Service.rows(s.tables["sla"])}
     for key, first in sorted(first_tokens(s.instance, s.tables["prefill"]).items()):
         if first.late_per_s > 0 and key in rate:
             limit = first.allowed_per_s + short[key] * rate[key]
@@ -27,8 +29,8 @@ def limits(s: Standing, rows: Rows) -> None:
 
 def in_time(plan: Plan, instance: Instance) -> Iterable[str]:
     """What is late beyond the promise, or out of its reach, is counted short."""
-    stated = {(r.quarter, r.workload): r for r in plan.tables["sla"].itertuples()}
-    asked = {r.workload: r.ttft_share for r in instance["workloads"].itertuples()}
+    stated = {(r.quarter, r.workload): r for r in plan.rows(Service)}
+    asked = {r.workload: r.ttft_share for r in instance.rows(Workload)}
     for (quarter, workload), first in first_tokens(instance, plan.tables["prefill"]).items():
         row = stated.get((quarter, workload))
         if row is None:
@@ -48,11 +50,11 @@ def stated(plan: Plan, instance: Instance) -> Iterable[str]:
     names, position = instance.quarters, instance.position
     given = first_tokens(instance, plan.tables["prefill"])
     asked: dict[tuple[str, str], float] = defaultdict(float)
-    for r in instance["rates"].itertuples():
+    for r in instance.rows(Rate):
         asked[names[r.t], r.workload] += r.requests_per_s
-    targets = {r.workload: r for r in instance["workloads"].itertuples()}
-    tasks = {(r.t, r.workload): r for r in instance["tasks"].itertuples()}
-    told = {(r.quarter, r.workload): r for r in plan.tables["sla"].itertuples()}
+    targets = {r.workload: r for r in instance.rows(Workload)}
+    tasks = {(r.t, r.workload): r for r in instance.rows(Task)}
+    told = {(r.quarter, r.workload): r for r in plan.rows(Service)}
     for key in told:
         if asked.get(key, 0.0) <= 0:
             yield f"{' '.join(key)}: in the SLA table, though nothing is asked for"

@@ -6,44 +6,47 @@ from collections import defaultdict
 from collections.abc import Iterable
 
 from procure.instance import Instance
+from procure.instance.tables import LpxCopy, Serve
 from procure.plan.limits import Rows
 from procure.plan.part import Check
 from procure.plan.plan import Plan
 from procure.plan.standing import Standing
+from procure.plan.tables import Copies, Serving
+from procure.schema import SkuKind
 
 
 def limits(s: Standing, rows: Rows) -> None:
     """LPX time against copies, copies against pods, racks of copies against racks that serve."""
     taken: dict[tuple[str, str, str], float] = defaultdict(float)
     copies = {}
-    for r in s.tables["lpx_copies"].itertuples():
+    for r in Copies.rows(s.tables["lpx_copies"]):
         taken[r.quarter, r.site, r.sku] += r.racks
         copies[r.quarter, r.site, r.card, r.sku] = r
     used: dict[tuple[str, str, str, str], float] = defaultdict(float)
-    point = {r.point: r for r in s.instance["serve"].itertuples()}
-    for r in s.tables["serving"].itertuples():
-        if r.lpx_racks:
-            used[r.quarter, r.site, point[r.point].card, point[r.point].lpx_sku] += r.lpx_racks
+    point = {r.point: r for r in s.instance.rows(Serve)}
+    for decode in Serving.rows(s.tables["serving"]):
+        if decode.lpx_racks:
+            used[decode.quarter, decode.site, point[decode.point].card, point[decode.point].lpx_sku] += decode.lpx_racks
     cap = s.instance.settings["utilisation_cap"]
-    per_pod = {(r.card, r.sku): r.copies_per_pod for r in s.instance["lpx_copies"].itertuples()}
+    per_pod = {(r.card, r.sku): r.copies_per_pod for r in s.instance.rows(LpxCopy)}
     for key in sorted(set(used) | set(copies)):
         quarter, site, card, sku = key
         racks = copies[key].racks if key in copies else 0
         item = f"{card} on {sku}"
         rows.add("LPX time", quarter, site, item, used[key], cap * racks, "racks")
         if key in copies:
-            limit = per_pod[card, sku] * s.pods[quarter, site]
-            rows.add("LPX copies in pods", quarter, site, item, copies[key].copies, limit, "copies")
+            most = per_pod[card, sku] * s.pods[quarter, site]
+            rows.add("LPX copies in pods", quarter, site, item, copies[key].copies, most, "copies")
     for quarter, site, sku in sorted(s.own):
-        if s.sku[sku].kind == "lpx":
+        if s.sku[sku].kind is SkuKind.LPX:
             limit = s.serving(quarter, site, sku)
             rows.add("LPX racks for copies", quarter, site, sku, taken[quarter, site, sku], limit, "racks")
 
 
 def whole_copies(plan: Plan, instance: Instance) -> Iterable[str]:
     """Copies are whole and take the racks of their card."""
-    racks = {(r.card, r.sku): r.racks_per_copy for r in instance["lpx_copies"].itertuples()}
-    for r in plan.tables["lpx_copies"].itertuples():
+    racks = {(r.card, r.sku): r.racks_per_copy for r in instance.rows(LpxCopy)}
+    for r in plan.rows(Copies):
         if r.copies % 1 or r.copies < 0 or r.racks != r.copies * racks[r.card, r.sku]:
             yield f"{r.quarter} {r.site}: {r.copies:g} copies of {r.card} in {r.racks:g} racks of {r.sku}"
 

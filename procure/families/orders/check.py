@@ -8,11 +8,13 @@ from collections.abc import Iterable
 import pandas as pd
 
 from procure.instance import Instance
+from procure.instance.tables import Price, SkuRow
 from procure.plan.limits import Rows
 from procure.plan.money import Ledger
 from procure.plan.part import Check
 from procure.plan.plan import Plan
 from procure.plan.standing import Standing
+from procure.plan.tables import Purchase
 from procure.plan.tolerance import differ
 from procure.rules.payments import due_by_line
 
@@ -32,10 +34,10 @@ def limits(s: Standing, rows: Rows) -> None:
 def windows(plan: Plan, instance: Instance) -> Iterable[str]:
     """Whole units, in the order window, at the price of their delivery quarter."""
     position = instance.position
-    sku = {r.sku: r for r in instance["skus"].itertuples()}
+    sku = {r.sku: r for r in instance.rows(SkuRow)}
     allowed = set(zip(instance["resource_use"]["site"], instance["resource_use"]["sku"], strict=True))
-    price = {(r.sku, r.t): r.price_usd for r in instance["prices"].itertuples()}
-    for r in plan.tables["purchases"].itertuples():
+    price = {(r.sku, r.t): r.price_usd for r in instance.rows(Price)}
+    for r in plan.rows(Purchase):
         t, row = position[r.quarter], sku[r.sku]
         label = f"{r.quarter} {r.site} {r.sku}"
         if not row.first_order_t <= t <= row.last_order_t or (r.site, r.sku) not in allowed:
@@ -57,7 +59,7 @@ def cash(ledger: Ledger, instance: Instance, tables: dict[str, pd.DataFrame]) ->
     """Price, attach and installation of what is ordered."""
     position = instance.position
     order_share = dict(zip(instance["skus"]["sku"], instance["skus"]["milestone_order"], strict=True))
-    for row in tables["purchases"].itertuples():
+    for row in Purchase.rows(tables["purchases"]):
         ordered, delivered = position[row.quarter], position[row.delivery_quarter]
         unit_usd = (row.unit_price_usd, row.unit_attach_usd, row.unit_install_usd)
         for line, due in due_by_line(*unit_usd, order_share[row.sku]).items():

@@ -10,6 +10,7 @@ import pyomo.environ as pyo
 
 from procure.errors import Fault, InputError
 from procure.families.scales import USD_PER_UNIT
+from procure.instance.tables import ExpansionAdd, ResourceUse, SiteLimit
 from procure.plan.plan import frame
 from procure.program.decided import Decided
 from procure.program.declare import first_stage, first_stage_rows
@@ -91,17 +92,20 @@ def order_bound(index: Index, sku: str, without: Collection[str] = ()) -> float:
 def _room(index: Index, site: str, sku: str, without: Collection[str]) -> float:
     """Whole units of a SKU that a site's limits hold with all expansions, were nothing else there."""
     bound = float("inf")
-    adds = group(index.instance["expansion_adds"].itertuples(), lambda row: (row.site, row.resource))
+    adds = group(index.instance.rows(ExpansionAdd), lambda row: (row.site, row.resource))
     use = {
         row.resource: row.per_unit
-        for row in index.instance["resource_use"].itertuples()
-        if row.site == site and row.sku == sku and Resource(row.resource).word not in without
+        for row in index.instance.rows(ResourceUse)
+        if row.site == site and row.sku == sku and row.resource.word not in without
     }
-    limits = index.instance["site_limits"]
-    for resource, rows in limits[limits["site"] == site].groupby("resource"):
-        if use.get(str(resource), 0.0) > 0:
+    most: dict[Resource, float] = {}
+    for limit in index.instance.rows(SiteLimit):
+        if limit.site == site:
+            most[limit.resource] = max(limit.limit, most.get(limit.resource, 0.0))
+    for resource, built in most.items():
+        if use.get(resource, 0.0) > 0:
             grown = sum(a.adds * index.expansion[site, a.expansion].max_count for a in adds.get((site, resource), []))
-            bound = min(bound, (rows["limit"].max() + grown) / use[str(resource)])
+            bound = min(bound, (built + grown) / use[resource])
     if index.sku[sku].pod_slots and "pods" not in without:
         bound = min(bound, index.pods_at[site].pods_max * index.pods_at[site].nvl72_per_pod / index.sku[sku].pod_slots)
     return bound if bound == float("inf") else float(int(bound * (1.0 + 1e-9)))

@@ -8,6 +8,7 @@ from typing import Any
 from procure.plan.limits import Rows
 from procure.plan.part import Check
 from procure.plan.standing import Standing, Stored
+from procure.schema import SkuKind, Tier
 
 
 def limits(s: Standing, rows: Rows) -> None:
@@ -23,11 +24,11 @@ def _in_hosts(s: Standing, rows: Rows, quarter: str, site: str) -> None:
     racks = enclosures = places = 0.0
     for name, sku in s.sku.items():
         own = s.own[quarter, site, name]
-        if sku.kind == "ssd_kit" and own:
+        if sku.kind is SkuKind.SSD_KIT and own:
             kits[sku.host] += own
-        elif sku.kind == "cmx_enclosure":
+        elif sku.kind is SkuKind.CMX_ENCLOSURE:
             enclosures += own
-        elif sku.kind == "cmx_rack":
+        elif sku.kind is SkuKind.CMX_RACK:
             racks += own
             places += own * sku.places
     for host, count in sorted(kits.items()):
@@ -43,7 +44,7 @@ def _free_hosts(s: Standing, rows: Rows) -> None:
     """Kits and enclosures that serve stand in hosts that are not held for others."""
     needed: dict[tuple[str, str, tuple[tuple[str, float], ...]], float] = defaultdict(float)
     for (quarter, site, store), used in s.stored.items():
-        for unit in s.units[store] if s.tier[store] != "hbm" else ():
+        for unit in s.units[store] if s.tier[store] != Tier.HBM else ():
             needed[quarter, site, tuple(s.hosts(unit.sku).items())] += _parts_needed(s, unit, used)
     for (quarter, site, hosts), count in sorted(needed.items()):
         if any(s.reserved[quarter, site, host] for host, _ in hosts):

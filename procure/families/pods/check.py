@@ -10,6 +10,7 @@ from procure.plan.limits import Rows
 from procure.plan.part import Check
 from procure.plan.plan import Plan
 from procure.plan.standing import Standing
+from procure.plan.tables import Pods
 from procure.rules.places import POD_PLACES, pod_places
 
 
@@ -34,7 +35,7 @@ def stay(plan: Plan, instance: Instance) -> Iterable[str]:
     position = instance.position
     before: dict[str, float] = defaultdict(float)
     sites = set(instance["pods"]["site"])
-    for r in sorted(plan.tables["pods"].itertuples(), key=lambda r: position[r.quarter]):
+    for r in sorted(plan.rows(Pods), key=lambda r: position[r.quarter]):
         if r.site not in sites:
             yield f"{r.quarter} {r.site}: pods at a site that the case does not have"
         if r.pods % 1 or r.pods < before[r.site]:

@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from procure.instance import Instance
+from procure.instance.tables import Prefill, Rate
 from procure.plan.part import Check
 from procure.plan.plan import Plan
+from procure.plan.tables import Prefilled
 from procure.plan.tolerance import differ, unlike
 
 
 def options(plan: Plan, instance: Instance) -> Iterable[str]:
     """Ways to prefill exist, and take the racks that they say."""
     position = instance.position
-    ways = {(r.t, r.workload, r.bucket, r.sku, r.store): r for r in instance["prefill"].itertuples()}
-    for r in plan.tables["prefill"].itertuples():
+    ways = {(r.t, r.workload, r.bucket, r.sku, r.store): r for r in instance.rows(Prefill)}
+    for r in plan.rows(Prefilled):
         option = ways.get((position[r.quarter], r.workload, r.bucket, r.sku, r.store))
         label = f"{r.quarter} {r.site} prefill of {r.workload} {r.bucket} on {r.sku} from {r.store}"
         if option is None:
@@ -31,7 +33,7 @@ def where_decoded(plan: Plan, instance: Instance) -> Iterable[str]:
     decoded = plan.tables["serving"].groupby(keys)["requests_per_s"].sum().to_dict()
     filled = plan.tables["prefill"].groupby(keys)["requests_per_s"].sum().to_dict()
     names = instance.quarters
-    rate = {(names[r.t], r.workload, r.bucket): r.requests_per_s for r in instance["rates"].itertuples()}
+    rate = {(names[r.t], r.workload, r.bucket): r.requests_per_s for r in instance.rows(Rate)}
     for key in sorted(set(decoded) | set(filled)):
         if unlike(decoded.get(key, 0.0), filled.get(key, 0.0), rate.get((key[0], *key[2:]), 0.0)):
             yield f"{' '.join(key)}: {filled.get(key, 0.0):g} prefilled, {decoded.get(key, 0.0):g} decoded"

@@ -9,31 +9,33 @@ from typing import Any
 import pandas as pd
 
 from procure.instance import Instance
+from procure.instance.tables import Age, IdleHbm, Parked, Prefill, Rate, ReturnShare, Serve
 from procure.plan.limits import Rows
 from procure.plan.part import Check
 from procure.plan.plan import Plan
 from procure.plan.standing import Standing
+from procure.plan.tables import Kept, Placement, Prefilled, Serving
 from procure.plan.tolerance import compare, over
 from procure.rules.caches import held_seconds
+from procure.schema import RECOMPUTE, Tier
 
 
 def limits(s: Standing, rows: Rows) -> None:
     """Parked bytes against those of the units that serve."""
     for key, used in s.stored.items():
-        room = _hbm_bytes(s, key) if s.tier[key[2]] == "hbm" else s.brought(key, "bytes")
+        room = _hbm_bytes(s, key) if s.tier[key[2]] == Tier.HBM else s.brought(key, "bytes")
         rows.add("parked KV", *key, used.bytes, room, "B")
 
 
 def _hbm_bytes(s: Standing, key: tuple[str, str, str]) -> float:
     """HBM for parked caches: beside running batches, and in racks that are up and idle."""
     quarter, site, store = key
-    free = dict(zip(s.instance["serve"]["point"], s.instance["serve"]["free_hbm_bytes"], strict=True))
-    serving = s.tables["serving"]
-    idle = dict(zip(s.instance["idle_hbm"]["sku"], s.instance["idle_hbm"]["bytes"], strict=True))
+    free = {r.point: r.free_hbm_bytes for r in s.instance.rows(Serve)}
+    idle = {r.sku: r.bytes for r in s.instance.rows(IdleHbm)}
+    decoding = [r for r in Serving.rows(s.tables["serving"]) if (r.quarter, r.site) == (quarter, site)]
     room = 0.0
     for unit in s.units[store]:
-        mine = serving[(serving["quarter"] == quarter) & (serving["site"] == site) & (serving["sku"] == unit.sku)]
-        room += sum(r.racks * free[r.point] for r in mine.itertuples())
+        room += sum(r.racks * free[r.point] for r in decoding if r.sku == unit.sku)
         room += idle[unit.sku] * (s.serving(quarter, site, unit.sku) - s.busy[quarter, site, unit.sku])
     return room
 
@@ -41,10 +43,10 @@ def _hbm_bytes(s: Standing, key: tuple[str, str, str]) -> float:
 def reuse(plan: Plan, instance: Instance) -> Iterable[str]:
     """Hits against kept cohorts, cohorts that only shrink, parked bytes and traffic as stated."""
     position = instance.position
-    ages = {(r.t, r.workload, r.interval): r for r in instance["ages"].itertuples()}
-    alpha = {(r.t, r.workload, r.store): r.return_share for r in instance["return_shares"].itertuples()}
+    ages = {(r.t, r.workload, r.interval): r for r in instance.rows(Age)}
+    alpha = {(r.t, r.workload, r.store): r.return_share for r in instance.rows(ReturnShare)}
     kept: dict[tuple[str, str, str, str], dict[int, float]] = defaultdict(dict)
-    for r in plan.tables["retention"].itertuples():
+    for r in plan.rows(Kept):
         kept[r.quarter, r.site, r.workload, r.store][int(r.interval)] = r.kept_requests_per_s
     hits = _hits(plan.tables["prefill"])
     share = _bucket_shares(instance)
@@ -72,7 +74,7 @@ def reuse(plan: Plan, instance: Instance) -> Iterable[str]:
 
 
 def _hits(prefill: pd.DataFrame) -> dict[Any, float]:
-    reused = prefill[prefill["store"] != "recompute"]
+    reused = prefill[prefill["store"] != RECOMPUTE]
     return reused.groupby(["quarter", "site", "workload", "store", "bucket"])["requests_per_s"].sum().to_dict()
 
 
@@ -80,23 +82,23 @@ def _bucket_shares(instance: Instance) -> dict[tuple[str, str], dict[str, float]
     """Share of each bucket in the requests of a quarter and workload: a cohort is kept at that mix."""
     names = instance.quarters
     rates: dict[tuple[str, str], dict[str, float]] = defaultdict(dict)
-    for r in instance["rates"].itertuples():
+    for r in instance.rows(Rate):
         rates[names[r.t], r.workload][r.bucket] = r.requests_per_s
     return {key: {b: v / sum(by.values()) for b, v in by.items()} for key, by in rates.items() if sum(by.values()) > 0}
 
 
 def _placement(plan: Plan, instance: Instance, kept: Any, ages: Any, alpha: Any) -> Iterable[str]:
     position = instance.position
-    kv_bytes = {(r.t, r.workload): r.kv_bytes for r in instance["parked"].itertuples()}
-    size = {(r.t, r.workload, r.bucket, r.sku, r.store): r for r in instance["prefill"].itertuples()}
+    kv_bytes = {(r.t, r.workload): r.kv_bytes for r in instance.rows(Parked)}
+    size = {(r.t, r.workload, r.bucket, r.sku, r.store): r for r in instance.rows(Prefill)}
     reads: dict[Any, float] = defaultdict(float)
     stays: dict[Any, float] = defaultdict(float)
-    for r in plan.tables["prefill"].itertuples():
-        if r.store != "recompute":
+    for r in plan.rows(Prefilled):
+        if r.store != RECOMPUTE:
             option = size[position[r.quarter], r.workload, r.bucket, r.sku, r.store]
             reads[r.quarter, r.site, r.workload, r.store] += r.requests_per_s * option.read_bytes
             stays[r.quarter, r.site, r.workload, r.store] += r.requests_per_s * option.valid_bytes
-    stated = {(r.quarter, r.site, r.workload, r.store): r for r in plan.tables["kv_placement"].itertuples()}
+    stated = {(r.quarter, r.site, r.workload, r.store): r for r in plan.rows(Placement)}
     for key, cohort in kept.items():
         quarter, _, workload, store = key
         t = position[quarter]
@@ -120,24 +122,24 @@ def _placement(plan: Plan, instance: Instance, kept: Any, ages: Any, alpha: Any)
 def stated(plan: Plan, instance: Instance) -> Iterable[str]:
     """Hits, longest ages and tiers of what is parked, and nothing that is not kept."""
     position = instance.position
-    age = {(r.t, r.workload, r.interval): r.age_to_s for r in instance["ages"].itertuples()}
+    age = {(r.t, r.workload, r.interval): r.age_to_s for r in instance.rows(Age)}
     tier = dict(zip(instance["stores"]["store"], instance["stores"]["tier"], strict=True))
     hits: dict[Any, float] = defaultdict(float)
-    for r in plan.tables["prefill"].itertuples():
-        if r.store != "recompute":
-            hits[r.quarter, r.site, r.workload, r.store] += r.requests_per_s
+    for fill in plan.rows(Prefilled):
+        if fill.store != RECOMPUTE:
+            hits[fill.quarter, fill.site, fill.workload, fill.store] += fill.requests_per_s
     longest: dict[Any, float] = {}
-    for r in plan.tables["retention"].itertuples():
+    for r in plan.rows(Kept):
         key = (r.quarter, r.site, r.workload, r.store)
         longest[key] = max(longest.get(key, 0.0), age[position[r.quarter], r.workload, r.interval])
-    for r in plan.tables["kv_placement"].itertuples():
-        key = (r.quarter, r.site, r.workload, r.store)
+    for placed in plan.rows(Placement):
+        key = (placed.quarter, placed.site, placed.workload, placed.store)
         if key not in longest:
             yield f"{' '.join(key)}: in kv_placement, though nothing is kept"
-        if tier[r.store] != r.tier:
-            yield f"{' '.join(key)}: tier is {tier[r.store]}, not {r.tier}"
+        if tier[placed.store] != placed.tier:
+            yield f"{' '.join(key)}: tier is {tier[placed.store]}, not {placed.tier}"
         wanted = {"hits_per_s": hits[key], "longest_age_s": longest.get(key, 0.0)}
-        yield from compare(" ".join(key), r, wanted)
+        yield from compare(" ".join(key), placed, wanted)
 
 
 CHECK = Check(

@@ -4,45 +4,46 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable
-from typing import Any
 
 import pandas as pd
 
 from procure.instance import Instance
+from procure.instance.tables import Expansion, ExpansionAdd, ResourceUse, SiteLimit
 from procure.plan.limits import Rows
 from procure.plan.money import Ledger
 from procure.plan.part import Check
 from procure.plan.plan import Plan
 from procure.plan.standing import Standing
+from procure.plan.tables import ExpansionOrder
 from procure.plan.tolerance import differ
-from procure.schema import Resource
+from procure.schema import CostLine, Resource
 
 
 def limits(s: Standing, rows: Rows) -> None:
     """What stands against what is built and expanded, of every resource with a stated limit."""
-    use: dict[tuple[str, str], list[Any]] = defaultdict(list)
-    for r in s.instance["resource_use"].itertuples():
+    use: dict[tuple[str, Resource], list[ResourceUse]] = defaultdict(list)
+    for r in s.instance.rows(ResourceUse):
         use[r.site, r.resource].append(r)
-    lead = {(r.site, r.expansion): int(r.lead_quarters) for r in s.instance["expansions"].itertuples()}
-    adds = {(r.site, r.expansion, r.resource): r.adds for r in s.instance["expansion_adds"].itertuples()}
-    for r in s.instance["site_limits"].itertuples():
-        quarter = s.quarters[r.t]
-        used = sum(u.per_unit * s.own[quarter, r.site, u.sku] for u in use[r.site, r.resource])
+    lead = {(r.site, r.expansion): int(r.lead_quarters) for r in s.instance.rows(Expansion)}
+    adds = {(r.site, r.expansion, r.resource): r.adds for r in s.instance.rows(ExpansionAdd)}
+    ordered = ExpansionOrder.rows(s.tables["expansions"])
+    for built in s.instance.rows(SiteLimit):
+        quarter = s.quarters[built.t]
+        used = sum(u.per_unit * s.own[quarter, built.site, u.sku] for u in use[built.site, built.resource])
         grown = sum(
-            e.count * adds.get((e.site, e.expansion, r.resource), 0.0)
-            for e in s.tables["expansions"].itertuples()
-            if e.site == r.site and s.position[e.quarter] + lead[e.site, e.expansion] <= r.t
+            e.count * adds.get((e.site, e.expansion, built.resource), 0.0)
+            for e in ordered
+            if e.site == built.site and s.position[e.quarter] + lead[e.site, e.expansion] <= built.t
         )
-        resource = Resource(r.resource)
-        rows.add(resource.word, quarter, r.site, "", used, r.limit + grown, resource.unit)
+        rows.add(built.resource.word, quarter, built.site, "", used, built.limit + grown, built.resource.unit)
 
 
 def expansions(plan: Plan, instance: Instance) -> Iterable[str]:
     """Expansions are ones that the site offers, ready inside the horizon, at their price."""
     position = instance.position
-    offered = {(r.site, r.expansion): r for r in instance["expansions"].itertuples()}
+    offered = {(r.site, r.expansion): r for r in instance.rows(Expansion)}
     total: dict[tuple[str, str], float] = defaultdict(float)
-    for r in plan.tables["expansions"].itertuples():
+    for r in plan.rows(ExpansionOrder):
         row, label = offered[r.site, r.expansion], f"{r.quarter} {r.site} {r.expansion}"
         total[r.site, r.expansion] += r.count
         if r.count % 1 or r.count <= 0 or total[r.site, r.expansion] > row.max_count:
@@ -55,8 +56,8 @@ def expansions(plan: Plan, instance: Instance) -> Iterable[str]:
 
 def cash(ledger: Ledger, instance: Instance, tables: dict[str, pd.DataFrame]) -> None:
     """Expansions, paid when they are ordered."""
-    for row in tables["expansions"].itertuples():
-        ledger.pay(instance.position[row.quarter], "expansions", row.site, row.expansion, row.capex_usd)
+    for row in ExpansionOrder.rows(tables["expansions"]):
+        ledger.pay(instance.position[row.quarter], CostLine.EXPANSIONS, row.site, row.expansion, row.capex_usd)
 
 
 CHECK = Check(limits, {"pods, LPX copies and expansions are ones that can be": expansions}, cash)

@@ -8,6 +8,7 @@ import pandas as pd
 import pyomo.environ as pyo
 
 from procure.families.scales import USD_PER_UNIT
+from procure.instance.tables import ResourceUse
 from procure.plan.plan import frame
 from procure.program.decided import Decided
 from procure.program.declare import first_stage, first_stage_rows
@@ -34,7 +35,7 @@ def site_limit(m: Any, index: Index) -> None:
     One row for each site, resource and quarter with a stated limit. Use is of the unit and what it drags along;
     power is at its maximum, with the PUE of the hall where the limit is facility power.
     """
-    use = group(index.instance["resource_use"].itertuples(), lambda row: (row.site, row.resource))
+    use = group(index.instance.rows(ResourceUse), lambda row: (row.site, row.resource))
     adds = lookup(index.instance["expansion_adds"], ["site", "expansion", "resource"], "adds")
     limits = lookup(index.instance["site_limits"], ["t", "site", "resource"], "limit")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from procure.families.scales import USD_PER_UNIT
+from procure.instance.tables import Upkeep
 from procure.program.index import Index
 from procure.program.linear import Terms
 from procure.program.part import Part
@@ -16,9 +17,7 @@ def add_cost(m: Any, index: Index, terms: Terms) -> None:
 
     Decode and prefill draw different shares of a unit's maximum.
     """
-    rows = {
-        (r.site, r.sku): r.idle_usd_per_quarter + r.space_usd_per_quarter for r in index.instance["upkeep"].itertuples()
-    }
+    rows = {(r.site, r.sku): r.idle_usd_per_quarter + r.space_usd_per_quarter for r in index.instance.rows(Upkeep)}
     for site, sku, t in index.stock:
         terms.add(rows[site, sku] * index.discount[t] / USD_PER_UNIT, m.own[site, sku, t])
     for p, site, usd in serve_usd(index):
