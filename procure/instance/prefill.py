@@ -50,7 +50,7 @@ class Prefill:
     """Prefill of a workload on a pool.
 
     Attributes:
-        gpu_s: GPU-seconds per request, the mean of each bucket row.
+        gpu_s: GPU-seconds per request of a pool in service, the mean of each bucket row.
         prefix_tokens: tokens whose cache is there already, at the points of each quarter's lengths.
         first_token_s: seconds to the first token at those points, loading the prefix from a store left out.
     """
@@ -82,7 +82,7 @@ def _prefill(case: Case, load: Load, pool: Sku, prefix_of: Prefix) -> Prefill:
     quarter, reused, shared = (b[name].to_numpy() for name in ("t", "reused_share", "shared_prefix_tokens"))
     for length, share in load.nodes:
         kept = prefix_of(length, reused, shared)
-        gpu_s += share * performance.prefill_gpu_seconds(
+        gpu_s += share * performance.served_prefill_gpu_seconds(
             pool, load.card, load.setup, new_tokens=length - kept, prefix_tokens=kept
         )
     months = b["months"].to_numpy()

@@ -3,7 +3,7 @@
 from procure.performance.first_token import first_token_s, load_s
 from procure.performance.lpx import lpx_racks_per_copy
 from procure.performance.measured import Curves
-from procure.performance.own_prefill import prefill_gpu_seconds, prefill_is_stated
+from procure.performance.own_prefill import prefill_gpu_seconds, prefill_is_stated, served_prefill_gpu_seconds
 from procure.performance.points import (
     decode_points,
     idle_hbm_bytes_per_gpu,
@@ -28,4 +28,5 @@ __all__ = [
     "prefill_is_stated",
     "prefill_latency_s",
     "premises_of",
+    "served_prefill_gpu_seconds",
 ]

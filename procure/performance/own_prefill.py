@@ -39,6 +39,18 @@ def prefill_gpu_seconds(
     return seconds * np.exp(np.interp(np.log(np.maximum(new + prefix, 1.0)), np.log(isl), np.log(ratio)))
 
 
+def served_prefill_gpu_seconds(
+    pool: Sku, card: Card, setup: Setup, *, new_tokens: ArrayLike, prefix_tokens: ArrayLike
+) -> np.ndarray:
+    """GPU-seconds that the prefills take of a pool that serves: what capacity is planned with.
+
+    Those of a saturated benchmark (:func:`prefill_gpu_seconds`) over ``physics/prefill_service_factor``; where the user
+    measured prefill of the pool and card, as stated.
+    """
+    seconds = prefill_gpu_seconds(pool, card, setup, new_tokens=new_tokens, prefix_tokens=prefix_tokens)
+    return seconds if stated_rates(pool, card, setup) else seconds / setup.rules.prefill.service_factor
+
+
 def prefill_is_stated(
     pool: Sku, card: Card, setup: Setup, new_tokens: np.ndarray, prefix_tokens: np.ndarray
 ) -> np.ndarray:

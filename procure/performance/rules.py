@@ -64,12 +64,14 @@ class PrefillRules:
         chunk_tokens: tokens prefilled together, over which one read of the weights is spread.
         group_factor: GPUs of a prefill replica over the fewest that hold the weights.
         group_efficiency: share of a group's GPUs that one request alone keeps busy.
+        service_factor: of a benchmark's prefill rate, what a pool reaches while it serves.
         start_s: seconds of scheduling and first launch.
     """
 
     chunk_tokens: float
     group_factor: float
     group_efficiency: float
+    service_factor: float
     start_s: float
 
 
@@ -295,7 +297,7 @@ class _Reader:
         if isinstance(fact.value, str):
             return self._wrong(path, fact.value, "A number.")
         group, _, name = path.partition("/")
-        share = name.endswith(("_efficiency", "_share", "_fill", "acceptance")) or name == "usable_hbm"
+        share = name.endswith(("_efficiency", "_share", "_fill", "_service_factor", "acceptance", "usable_hbm"))
         if share and group in ("physics", "lpx", "framework"):
             if not 0.0 < fact.value <= (0.99 if name.endswith("acceptance") else 1.0):
                 return self._wrong(path, fact.value, "Above 0 and at most 1 (an acceptance: 0.99).")

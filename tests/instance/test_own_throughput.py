@@ -6,6 +6,7 @@ import pandas as pd
 import pytest
 from tiny_case import tiny
 
+from procure import performance
 from procure.instance import build
 
 LENGTHS = {f"input_{name}_tokens": 4_000.0 for name in ("mean", "p50", "p90", "p99")}
@@ -43,6 +44,24 @@ def test_fixed_lengths_decode_and_prefill_at_the_stated_rates(sku):
     full = made["prefill"].query("store == 'recompute'")
     assert full["rack_s"].tolist() == pytest.approx([4_000 / (9_000.0 * 72)] * 3, rel=1e-9)
     assert set(full["evidence"]) == {"user"}
+
+
+def test_prefill_takes_what_a_pool_that_serves_takes_unless_it_was_measured():
+    """Benchmarked GPU-seconds over the service factor; 9,000 tokens/s stated are taken as they are."""
+    case = tiny(workloads={"chat": WORK})
+    rules = performance.Rules.of(performance.premises_of(case.catalogue))
+    setup = performance.Setup("mxfp4", case.tables["workloads"]["kv_format"].iloc[0], "base", rules)
+    pool, card = case.catalogue.sku("gb300-nvl72"), case.cards["gpt-oss-120b"]
+    bench_s = performance.prefill_gpu_seconds(pool, card, setup, new_tokens=[4_000.0], prefix_tokens=[0.0])[0]
+    assert rules.prefill.service_factor == 0.68
+    full = build(case)["prefill"].query("store == 'recompute'")
+    assert full["rack_s"].tolist() == pytest.approx([bench_s / 72 / 0.68] * 3, rel=1e-9)
+    own = performance.Curves.of_table(
+        measured("gb300-nvl72", prefill_tokens_per_s_per_gpu=9_000.0)["throughput"], "own", case.catalogue, ()
+    )
+    stated = performance.Setup("mxfp4", setup.kv_format, "base", rules, own)
+    served = performance.served_prefill_gpu_seconds(pool, card, stated, new_tokens=[4_000.0], prefix_tokens=[0.0])
+    assert served[0] == pytest.approx(4_000 / 9_000, rel=1e-9)
 
 
 def test_a_measurement_with_lpx_reaches_the_pair_and_leaves_the_racks_alone():

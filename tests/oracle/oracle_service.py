@@ -225,7 +225,8 @@ class Service:
 
         def work(length: float, held: float) -> float:
             given = {"new_tokens": [length - held], "prefix_tokens": [held]}
-            return float(performance.prefill_gpu_seconds(hardware, card, setup, **given)[0]) / hardware.gpus
+            alone = float(performance.prefill_gpu_seconds(hardware, card, setup, **given)[0]) / hardware.gpus
+            return alone / self.rules.prefill.service_factor
 
         def unchanged(length: float, held: float) -> float:
             """Bytes that are not written again when a sequence of this length is parked after a hit."""

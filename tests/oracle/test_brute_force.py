@@ -184,7 +184,7 @@ def shortfall_inside_lead_time() -> Any:
         "fleet": fleet(("a", "gb200-nvl72", 1, "2025Q1", 3.3e6)),
         "orders": orders(("a", GB, 1, QUARTERS[1], 4.4e6)),
     }
-    return tiny(peaks={"chat": [100, 120, 130, 140]}, lead=1, sites=places(6), tables=tables), {GB: 2}
+    return tiny(peaks={"chat": [100, 90, 95, 100]}, lead=1, sites=places(6), tables=tables), {GB: 2}
 
 
 def two_sites_and_workloads() -> Any:

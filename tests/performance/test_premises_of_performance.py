@@ -14,7 +14,7 @@ from procure.catalogue import Catalogue, packaged_path
 from procure.errors import InputError
 from procure.instance import build
 from procure.instance.service import loads, rules_of
-from procure.performance import Queue, decode_points, first_token_s, prefill_gpu_seconds
+from procure.performance import Queue, decode_points, first_token_s, served_prefill_gpu_seconds
 from procure.performance.rules import GROUPS, Rules, premises_of
 from procure.sizing import load_card
 
@@ -59,7 +59,7 @@ def figures(rules):
     found.append(measured["tokens_per_s_per_gpu"].tolist())
     for name in ("vr-nvl72", "gb200-nvl72"):
         prompt = {"new_tokens": [30_000.0], "prefix_tokens": [5_000.0]}
-        seconds = prefill_gpu_seconds(pool(name), card, setup(rules=rules), **prompt)
+        seconds = served_prefill_gpu_seconds(pool(name), card, setup(rules=rules), **prompt)
         wall = first_token_s(pool(name), card, setup(rules=rules), **prompt, queue=Queue(0.8, 0.95), link_share=0.8)
         found.append((seconds.tolist(), wall.tolist()))
     return found
@@ -115,6 +115,7 @@ def test_every_group_of_premises_is_read_and_none_is_forgotten():
         ("lpx/vendor_multiple", 90.0, "no power"),
         ("band/long_context_to_tokens", 100.0, "band/long_context_from_tokens"),
         ("physics/usable_hbm", "most", "A number"),
+        ("physics/prefill_service_factor", 1.5, "at most 1"),
     ],
 )
 def test_a_premise_out_of_range_is_said_by_its_path(path, value, said):
