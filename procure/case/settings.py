@@ -92,6 +92,16 @@ class Settings(BaseModel):
     peer_ssd_bytes_per_s_per_gpu: float = Field(gt=0, description="How fast one GPU reads the drives of another rack.")
     gpus_per_tray: int = Field(ge=1, description="GPUs of a tray of a rack; a server of 8 GPUs or less is one tray.")
     llms_per_home: int = Field(ge=1, description="LLMs that share a home, each with its part of the requests.")
+    flash_writes: Literal["write_once", "write_through"] = Field(
+        description="Whether parking again writes new tokens only (write_once), or the whole cache (write_through)."
+    )
+    flash_wear: Literal["cap", "replace"] = Field(
+        description="Whether drives are written to within their endurance (cap), or worn ones replaced at their price."
+    )
+    write_amplification: float = Field(
+        gt=0, description="Bytes written to flash for each that a store is given, over those that ratings assume."
+    )
+    flash_rated_years: float = Field(gt=0, description="Years for which drive writes per day are rated.")
     rack_local_return_share: float | str = Field(
         description="Share of returns that reach a copy in HBM, DRAM or drives: computed, or a share stated."
     )

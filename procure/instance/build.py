@@ -26,6 +26,7 @@ TABLES: tuple[tuple[str, Callable[..., pd.DataFrame], tuple[str, ...]], ...] = (
     ("short_prices", worth.short_prices_table, ("case", "demand")),
     ("token_prices", worth.token_prices_table, ("case",)),
     ("rates", service.rates_table, ("case", "demand")),
+    ("wear_prices", retention.wear_prices_table, ("case",)),
     ("ages", retention.ages_table, ("case", "demand")),
     ("lengths", service.lengths_table, ("loads",)),
     ("cached_tokens", prefill.cached_tokens_table, ("loads",)),

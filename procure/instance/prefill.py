@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from procure.case import Case
     from procure.catalogue import Sku
 
+FLASH = ("ssd:", "cmx:")
+"""How the names of stores on flash begin."""
+
 Prefix = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
 """Tokens whose cache is there already, of a length, the share that a return reuses and the shared prefix."""
 
@@ -133,7 +136,9 @@ def _reused(case: Case, load: Load, pool: Sku, stores: Stores, made: Ways) -> No
                 + performance.load_s(pool, load.card, load.setup, prefix_tokens=kept, bytes_per_s_per_gpu=speed(pool))
                 for t, kept in cost.prefix_tokens.items()
             }
-            _add(load, pool, store, cost.gpu_s, seconds, (read, valid), ["physics"] * len(b), made)
+            whole = case.settings.flash_writes == "write_through" and store.startswith(FLASH)
+            stays = np.zeros(len(b)) if whole else valid
+            _add(load, pool, store, cost.gpu_s, seconds, (read, stays), ["physics"] * len(b), made)
 
 
 def cached_tokens_table(loads: Mapping[str, Load]) -> pd.DataFrame:

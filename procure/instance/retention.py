@@ -13,9 +13,12 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from procure.case import Case
+    from procure.case.settings import Settings
     from procure.catalogue import Sku
     from procure.demand import Demand
 
+
+DAYS_PER_YEAR = 365.0
 
 Stores = dict[str, tuple[str, Callable[[Any], float]]]
 """Store → (GPU SKU that alone reads it, or ``""``; bytes/s that one GPU of a pool reads it at)."""
@@ -32,6 +35,38 @@ def store_tables(case: Case) -> dict[str, pd.DataFrame]:
         "store_units": table("store_units", units),
         "store_readers": table("store_readers", readers),
     }
+
+
+def wear_prices_table(case: Case) -> pd.DataFrame:
+    """The table ``wear_prices``: price of a unit's flash over the bytes that it is rated for.
+
+        usd_per_byte = write_amplification · price / (DWPD · bytes · 365 · rated years)
+
+    The price is that of the quarter in which the drives are replaced; of an enclosure its share that is flash.
+    """
+    settings = case.settings
+    if settings.flash_wear != "replace":
+        return table("wear_prices", [])
+    rows = []
+    for store, unit in sorted(_flash_units(case).items()):
+        lifetime = unit.endurance_dwpd * unit.store_bytes * DAYS_PER_YEAR * settings.flash_rated_years
+        flash = unit.price_flash_share if unit.kind == "cmx_enclosure" and unit.price_flash_share > 0 else 1.0
+        for t, quarter in enumerate(case.quarters):
+            price = flash * case.catalogue.price_usd(unit.name, quarter)
+            rows.append((t, store, settings.write_amplification * price / lifetime))
+    return table("wear_prices", sorted(rows))
+
+
+def _flash_units(case: Case) -> dict[str, Sku]:
+    """The unit whose drives a store on flash consists of: of included drives the kit that they are like."""
+    units = {}
+    for sku in skus_in_play(case):
+        like = case.catalogue.included_drives(sku) if sku.kind == "gpu" else None
+        if like is not None:
+            units[f"ssd:{sku.name}"] = like
+        elif sku.kind in ("ssd_kit", "cmx_enclosure"):
+            units[f"{'ssd' if sku.kind == 'ssd_kit' else 'cmx'}:{sku.name}"] = sku
+    return {store: unit for store, unit in units.items() if unit.endurance_dwpd * unit.store_bytes > 0}
 
 
 def store_reads(case: Case) -> Stores:
@@ -70,14 +105,14 @@ def _stores(case: Case) -> tuple[list[tuple[Any, ...]], list[tuple[Any, ...]], S
             bring("dram", sku, brings, sku.name, lambda pool: min(pool.dram_bytes_per_s * cap / pool.gpus, peers_dram))
         like = case.catalogue.included_drives(sku)
         if like is not None:
-            brings = _flash(like, cap, sku.ssd_included_bytes / like.store_bytes, peers_ssd * sku.gpus)
+            brings = _flash(like, settings, sku.ssd_included_bytes / like.store_bytes, peers_ssd * sku.gpus)
             bring("ssd", sku, brings, sku.name, _from_drives(like, cap, peers_ssd))
     for sku in skus:
         if sku.kind == "ssd_kit" and sku.host in gpus:
-            brings = _flash(sku, cap, peers=peers_ssd * gpus[sku.host].gpus)
+            brings = _flash(sku, settings, peers=peers_ssd * gpus[sku.host].gpus)
             bring("ssd", sku, brings, sku.host, _from_drives(sku, cap, peers_ssd))
         elif sku.kind == "cmx_enclosure":
-            bring("cmx", sku, _flash(sku, cap), "", lambda pool: pool.cmx_read_bytes_per_s * cap / pool.gpus)
+            bring("cmx", sku, _flash(sku, settings), "", lambda pool: pool.cmx_read_bytes_per_s * cap / pool.gpus)
     return stores, units, reads
 
 
@@ -91,16 +126,19 @@ def _from_drives(kit: Sku, cap: float, peers: float) -> Callable[[Any], float]:
     return lambda pool: min(kit.store_read_bytes_per_s * cap / pool.gpus, peers)
 
 
-def _flash(sku: Sku, cap: float, share: float = 1.0, peers: float = float("inf")) -> tuple[float, float, float, float]:
+def _flash(
+    sku: Sku, settings: Settings, share: float = 1.0, peers: float = float("inf")
+) -> tuple[float, float, float, float]:
     """Usable bytes, read and write bytes/s, and bytes that may be written per day, of a share of a flash unit.
 
     ``peers``: bytes/s at which the host reads drives of its peers, where it does.
     """
+    cap = settings.store_utilisation_cap
     return (
         share * sku.store_bytes * cap,
         min(share * sku.store_read_bytes_per_s * cap, peers),
         share * sku.store_write_bytes_per_s * cap,
-        share * sku.endurance_dwpd * sku.store_bytes,
+        share * sku.endurance_dwpd * sku.store_bytes / settings.write_amplification,
     )
 
 

@@ -352,6 +352,15 @@ class StoreUnit(Row):
     write_bytes_per_day: float = col("per unit, by endurance; inf where memory does not wear", unit="B/day")
 
 
+@row("wear_prices")
+class WearPrice(Row):
+    """What writing beyond endurance costs, where worn drives are replaced; empty where endurance is a limit."""
+
+    t: int = col(_T, key=True, reference="quarters.t")
+    store: str = col("store on flash", key=True, reference="stores.store")
+    usd_per_byte: float = col("price of the drives that a byte written beyond their endurance wears off", unit="USD/B")
+
+
 @row("store_readers")
 class StoreReader(Row):
     """How fast units read CMX."""
@@ -433,7 +442,7 @@ class LpxCopy(Row):
 ROWS: tuple[type[Row], ...] = (
     QuarterRow, SkuRow, Price, Fixed, Reserved, ResourceUse, SiteLimit, PodPlaces, Expansion, ExpansionAdd, Budget,
     Upkeep, Workload, ShortPrice, TokenPrice, Task, Rate, Length, Serve, Prefill, FirstToken, CachedTokens, OutOfReach,
-    Store, ReturnShare, StoreUnit, StoreReader, IdleHbm, Parked, Age, Daypart, DaypartRate, Note, LpxCopy,
+    Store, ReturnShare, StoreUnit, WearPrice, StoreReader, IdleHbm, Parked, Age, Daypart, DaypartRate, Note, LpxCopy,
 )  # fmt: skip
 """Every table of an instance, in order."""
 

@@ -110,6 +110,7 @@ class CostLine(StrEnum):
     SUPPORT = "support"
     POWER = "power"
     SPACE = "space"
+    DRIVE_WEAR = "drive wear"
     SALES = "sales"
     """Received, so negative."""
     RESIDUAL = "residual value"

@@ -17,6 +17,7 @@ from oracle_service import Fill, Service, Way
 
 from procure.quarter import HOURS_PER_QUARTER
 
+GB = 1e9
 SECONDS = HOURS_PER_QUARTER * 3_600
 State = dict[tuple[str, str], int]
 """Units by (site, sku)."""
@@ -206,8 +207,10 @@ class Fleet:
         """Space, reads, writes and wear of a store, each within what its units bring."""
         sku, size, read, write, day = self.service.brings(store)
         there, place = self._there(site, sku), (site, store)
-        for used, each in ((space, size), (self.reads[place], read), (self.writes[place], write),
-                           (self.wears[place], day / 86_400)):  # fmt: skip
+        wear = dict(self.wears[place])
+        if self.service.s.flash_wear == "replace" and np.isfinite(day):
+            wear[self.t, "worn", site, store] = -GB  # GB/s beyond what the drives endure
+        for used, each in ((space, size), (self.reads[place], read), (self.writes[place], write), (wear, day / 86_400)):
             if np.isfinite(each):
                 self.rows.at_most({**used, there: -each}, 0.0)
 
@@ -263,9 +266,11 @@ class Fleet:
 
 
 def load_cost(service: Service, rows: Rows, t: int) -> Row:
-    """USD of quarter ``t`` for power above idle, of the columns that exist."""
+    """USD of quarter ``t`` for power above idle and worn drives, of the columns that exist."""
     cost = {}
     for name in rows.columns:
+        if name[0] == t and name[1] == "worn":
+            cost[name] = service.wear_usd(t, name[3]) * GB * SECONDS
         if name[0] != t or name[1] not in ("serve", "fill"):
             continue
         _, _, site, w, step = name

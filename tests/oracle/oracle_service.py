@@ -262,7 +262,7 @@ class Service:
                 read = self.mean_of(t, w, b, lambda n, held=held: moved(held(n))) if reuse else 0.0
                 valid = (
                     self.mean_of(t, w, b, lambda n, held=held, b=b: unchanged(n + b.visible_tokens, held(n)))
-                    if reuse
+                    if reuse and not (self.s.flash_writes == "write_through" and store[:3] in ("ssd", "cmx"))
                     else 0.0
                 )
                 made.append(Fill(b.bucket, pool, store, busy, late, read, valid, walls))
@@ -329,6 +329,16 @@ class Service:
         )
 
     @once
+    def wear_usd(self, t: int, store: str) -> float:
+        """USD for each byte that a store is given beyond what its drives endure: they are bought again."""
+        tier, _, name = store.partition(":")
+        unit = self.inside(name) if self.sku[name].kind == "gpu" else self.sku[name]
+        price = self.case.catalogue.price_usd(unit.name, self.names[t])
+        if tier == "cmx":
+            price *= unit.price_flash_share
+        writes = unit.endurance_dwpd * unit.store_bytes * 365 * self.s.flash_rated_years / self.s.write_amplification
+        return price / writes
+
     def parked_bytes(self, t: int, w: str) -> float:
         """Mean bytes of a parked sequence."""
         rows, row = self.buckets[self.names[t], w], self.workloads[w]
@@ -357,7 +367,8 @@ class Service:
             peers = self.from_peers("ssd") * self.sku[unit.host].gpus
         return (
             name, part * unit.store_bytes * cap, min(part * unit.store_read_bytes_per_s * cap, peers),
-            part * unit.store_write_bytes_per_s * cap, part * unit.store_bytes * unit.endurance_dwpd
+            part * unit.store_write_bytes_per_s * cap,
+            part * unit.store_bytes * unit.endurance_dwpd / self.s.write_amplification,
         )  # fmt: skip
 
     @once

@@ -95,6 +95,16 @@ def cmx_against_recompute() -> Any:
     return case, {VR: 2, "cmx-rack": 1, "cmx-enclosure": 2}
 
 
+def worn_drives_are_replaced() -> Any:
+    """Drives that endure little: written to beyond that, and bought again, whole sequences each time."""
+    figures = {(KIT, "price_usd"): 50_000, (KIT, "endurance_dwpd"): 0.02, (VR, "dram_usable_share_kv"): 0.01,
+               (VR, "hbm_bytes_per_gpu"): 60e9}  # fmt: skip
+    settings = {"flash_wear": "replace", "flash_writes": "write_through", "write_amplification": 1.5}
+    case = tiny(skus=(VR, KIT), peaks={"agent": [80, 45, 50]}, workloads=AGENT, sites=places(3.5), figures=figures,
+                settings=settings)  # fmt: skip
+    return case, {VR: 2, KIT: 2}
+
+
 def a_second_kit() -> Any:
     """Racks of two standing kits and a cheaper, smaller one on sale: kits of both SKUs fill the bays together."""
     figures = {("kit-b", "price_usd"): 20_000, ("kit-b", "store_bytes"): 2e14, (VR, "dram_usable_share_kv"): 0.01}
@@ -246,6 +256,7 @@ CASES: list[tuple[Callable[[], Any], set[str], set[str]]] = [
     (the_only_enclosure_is_for_others, {VR, "cmx-enclosure"}, set()),
     (cmx_of_one_pod, {"cmx-enclosure"}, {"CMX sessions in pods"}),
     (a_second_kit, {"kit-b"}, {"kits in hosts"}),
+    (worn_drives_are_replaced, {VR, KIT}, set()),
     (a_second_lpx, {"lpx-b"}, set()),
     (second_enclosures_and_frames, {"frame-b", "tray-b"}, set()),
     (lpx_copies, {VR, "lpx"}, set()),

@@ -6,13 +6,13 @@ from typing import Any
 
 import pyomo.environ as pyo
 
-from procure.families.scales import BYTES_PER_UNIT
-from procure.program.declare import block_rows
-from procure.program.index import Index, group
+from procure.families.scales import BYTES_PER_UNIT, USD_PER_UNIT
+from procure.program.declare import block_rows, recourse
+from procure.program.index import Index, group, lookup
 from procure.program.linear import Terms
 from procure.program.part import Part
 from procure.program.present import add_present
-from procure.quarter import SECONDS_PER_DAY
+from procure.quarter import SECONDS_PER_DAY, SECONDS_PER_QUARTER
 from procure.timekey import TimeKey
 
 
@@ -108,19 +108,47 @@ def store_writes(m: Any, index: Index) -> None:
 def store_wear(m: Any, index: Index) -> None:
     """Mean bytes written per day stay within the drive writes per day of the drives that are written to.
 
-        86,400 s · mean writes ≤ Σ_k write_bytes_per_day[g,k]·present[k]·(own − reserved)[s,k,t]
+        mean writes − worn[t,s,g] ≤ Σ_k write_bytes_per_day[g,k]/86,400 s·present[k]·(own − reserved)[s,k,t]
 
-    TB per second on both sides. A drive that is down or held for others takes no writes for
+    TB per second on both sides. ``worn`` exists where worn drives are replaced at their price, and is what is written
+    beyond the endurance. A drive that is down or held for others takes no writes for
     those that serve. Memory does not wear and has no such row.
     """
 
     def rule(m: Any, at: TimeKey, site: str, store: str) -> Any:
         row = Terms()
         add_writes(m, index, row, (at, site, store), mean=True)
+        if (at, site, store) in m.worn:
+            row.add(-1.0, m.worn[at, site, store])
         limited = _units(m, index, row, (at, site, store), "write_bytes_per_day", 1.0 / SECONDS_PER_DAY)
         return row.at_most(0.0) if limited else pyo.Constraint.Skip
 
     m.store_wear = block_rows(sorted(index.reads), rule=rule)
 
 
-PROGRAM = Part((store_reads, reader_limit, store_writes, store_wear))
+def wear_prices(index: Index) -> dict[tuple[TimeKey, str], float]:
+    """USD per byte written beyond endurance, by (block, store)."""
+    return lookup(index.timed("wear_prices"), ["at", "store"], "usd_per_byte")
+
+
+def add_variables(m: Any, index: Index) -> None:
+    """worn[at, site, store]: TB/s written beyond the endurance of drives, which are replaced; at most what is kept."""
+    priced = index.of(wear_prices)
+
+    def bounds(m: Any, at: TimeKey, site: str, store: str) -> tuple[float, float]:
+        kept = (k for k in index.kept_by_store.get((at, site, store), []) if k[3] == 0)
+        most = sum(_mean_per_peak(index, at, k[2]) * index.kv_bytes[at, k[2]] * index.load_rate[at, k[2]] for k in kept)
+        return 0.0, most / BYTES_PER_UNIT
+
+    m.worn = recourse([key for key in sorted(index.reads) if (key[0], key[2]) in priced], bounds=bounds)
+
+
+def add_cost(m: Any, index: Index, terms: Terms) -> None:
+    """The drives that writes beyond their endurance wear off, at the price of the quarter, discounted."""
+    price = index.of(wear_prices)
+    for at, site, store in m.worn:
+        usd = price[at, store] * BYTES_PER_UNIT * SECONDS_PER_QUARTER * index.discount[at.t]
+        terms.add(usd / USD_PER_UNIT, m.worn[at, site, store])
+
+
+PROGRAM = Part((store_reads, reader_limit, store_writes, store_wear), add_variables, add_cost)
