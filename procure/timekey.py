@@ -7,7 +7,7 @@ peak that everything is sized for.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -47,6 +47,11 @@ class TimeKey:
     def words(self) -> str:
         """For a sentence, such as ``(base, quarter 3, peak)``."""
         return f"({self.scenario}, quarter {self.t}, {self.daypart})"
+
+    @property
+    def beside(self) -> tuple[str, str]:
+        """Scenario and part of the day: what a row says beside its quarter."""
+        return self.scenario, self.daypart
 
     @property
     def parts(self) -> tuple[str, int, str]:
@@ -106,7 +111,18 @@ def grouped(table: pd.DataFrame, by: Sequence[str], *, across: Collection[str] =
     return unmixed(table, by, across).groupby(list(by) if len(by) > 1 else by[0], **options)
 
 
-def total(table: pd.DataFrame, value: str, *, across: Collection[str] = ()) -> float:
+def one_block(*tables: Mapping[str, pd.DataFrame]) -> None:
+    """Hold tables of a plan or an instance to one scenario and one part of the day, for a reader that tells none apart.
+
+    Raises:
+        InputError: some table has rows of several.
+    """
+    for table in (table for some in tables for table in some.values()):
+        if {"t", "quarter"} & set(table.columns):  # a table of the parts of the day themselves is of no time
+            unmixed(table)
+
+
+def summed(table: pd.DataFrame, value: str, *, across: Collection[str] = ()) -> float:
     """The sum of a column over all rows; see :func:`unmixed`.
 
     Raises:

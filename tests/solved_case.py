@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import procure
 from procure.case import Case
+from procure.errors import InputError
 from procure.instance import Instance, build
 from procure.plan import Plan
 from procure.plan.verify import faults_by_check, verify
@@ -38,7 +39,7 @@ class Solved:
 def _fails(faults: Iterable[str]) -> bool:
     try:
         return any(True for _ in faults)
-    except (KeyError, ValueError, TypeError):  # verification says of these that they cannot be recomputed
+    except (KeyError, ValueError, TypeError, InputError):  # verification says of these that they cannot be recomputed
         return True
 
 

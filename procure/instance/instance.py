@@ -56,8 +56,8 @@ class Instance:
 
     @cached_property
     def blocks(self) -> list[TimeKey]:
-        """Every block that something is asked for in, in order."""
-        return sorted(set(time_keys(self.tables["quarters"])))
+        """Every block that something may be asked for in, in order."""
+        return sorted({*time_keys(self.tables["quarters"]), *time_keys(self.tables["rates"])})
 
     @property
     def hash(self) -> str:

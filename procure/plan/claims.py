@@ -16,6 +16,7 @@ from procure.plan.tables import TABLES, Check, Service, UnitCost
 from procure.plan.tolerance import MONEY, differ
 from procure.plan.unit_costs import cost_warnings, unit_costs_summary, unit_costs_table
 from procure.schema import Span
+from procure.timekey import BASE, BESIDE_QUARTER, PEAK
 
 if TYPE_CHECKING:
     from procure.case import Case
@@ -50,6 +51,15 @@ def rows_once(plan: Plan) -> Iterable[str]:
         for about, count in counts.items():
             if count > 1:
                 yield f"{name}: {' '.join(map(str, about))} stands {count} times"
+
+
+def of_one_block(plan: Plan) -> Iterable[str]:
+    """Rows of a scenario or a part of the day that no case has yet."""
+    for name, table in TABLES.items():
+        for column, only in zip(BESIDE_QUARTER, (BASE, PEAK), strict=True):
+            if column in table.by_column:
+                for value in sorted(set(plan.tables[name][column].astype(str)) - {only}):
+                    yield f"{name}: {column} {value}, not {only}"
 
 
 def shortfall_proven(summary: dict[str, Any]) -> bool:

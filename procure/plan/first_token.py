@@ -15,6 +15,7 @@ import pandas as pd
 from procure.instance import Instance
 from procure.instance.first_token import Curves, at_best, bucket_ends, curves_of, reached_s
 from procure.instance.tables import OutOfReach, Prefill, Rate, Workload
+from procure.timekey import one_block
 
 NOTHING = 1e-6
 """A share of a workload below this is the solver's tolerance."""
@@ -52,7 +53,9 @@ def first_tokens(instance: Instance, prefill: pd.DataFrame) -> dict[tuple[str, s
 
     Raises:
         KeyError: the table prefills in a way that the instance does not know.
+        InputError: rows of several scenarios or parts of the day.
     """
+    one_block(instance.tables, {"prefill": prefill})
     names = instance.quarters
     options = {(names[r.t], r.workload, r.bucket, r.sku, r.store): r for r in instance.rows(Prefill)}
     ways: dict[tuple[str, str], Ways] = defaultdict(lambda: defaultdict(list))

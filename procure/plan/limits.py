@@ -14,6 +14,7 @@ from procure.families import contents
 from procure.instance import Instance
 from procure.plan.plan import frame
 from procure.plan.standing import Standing
+from procure.timekey import BASE, PEAK, one_block
 
 BINDING_SHARE = 1e-6
 """A limit binds when what is left is less than this share of it."""
@@ -33,9 +34,14 @@ class Rows:
 
 
 def limits_table(instance: Instance, tables: dict[str, pd.DataFrame]) -> pd.DataFrame:
-    """The plan's ``limits`` table: one row for each limit that exists, whether or not it binds, family by family."""
+    """The plan's ``limits`` table: one row for each limit that exists, whether or not it binds, family by family.
+
+    Raises:
+        InputError: rows of several scenarios or parts of the day, which would be held against one limit together.
+    """
+    one_block(instance.tables, tables)
     standing, rows = Standing(instance, tables), Rows()
     for check in contents.checks().values():
         if check.limits is not None:
             check.limits(standing, rows)
-    return frame("limits", rows.made)
+    return frame("limits", [(*row, BASE, PEAK) for row in rows.made])

@@ -15,6 +15,7 @@ from procure.instance import Instance
 from procure.plan.plan import frame
 from procure.quarter import Quarter
 from procure.schema import CostLine, Span
+from procure.timekey import grouped, one_block
 
 
 class Ledger:
@@ -46,7 +47,11 @@ def cash_table(instance: Instance, tables: dict[str, pd.DataFrame]) -> pd.DataFr
     """What a plan pays, by quarter, line, site and SKU.
 
     Payments fall at the start of their quarter; every family pays what it costs.
+
+    Raises:
+        InputError: rows of several scenarios or parts of the day, which families would pay for one after the other.
     """
+    one_block(instance.tables, tables)
     ledger = Ledger(instance)
     for check in contents.checks().values():
         if check.cash is not None:
@@ -56,6 +61,6 @@ def cash_table(instance: Instance, tables: dict[str, pd.DataFrame]) -> pd.DataFr
 
 def costs_table(cash: pd.DataFrame) -> pd.DataFrame:
     """Net present cost by line and span; the sum is the objective."""
-    sums = cash.groupby(["line", "span"])["npv_usd"].sum()
+    sums = grouped(cash, ["line", "span"])["npv_usd"].sum()
     rows = [(line, span, float(sums.get((line, span), 0.0))) for line in CostLine for span in Span]
     return frame("costs", rows)

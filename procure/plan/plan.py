@@ -184,7 +184,7 @@ class Plan:
             except (OSError, ValueError, pd.errors.ParserError) as error:
                 faults.append(Fault(str(path), 0, "", "", "This table of the result cannot be read.", str(error)))
                 continue
-            cells = with_added(unguarded(cells), name)
+            cells = with_added(unguarded(cells), table)
             faults += table_faults(str(path), cells, table)
             tables[name] = cells
         if faults:

@@ -11,6 +11,7 @@ from procure.demand.packaged import scenario_facts, sla_facts
 from procure.demand.reuse import Curve, own_curves, reuse_facts
 from procure.instance import Instance
 from procure.plan.plan import frame
+from procure.timekey import grouped, summed
 
 if TYPE_CHECKING:
     from procure.case import Case
@@ -123,9 +124,9 @@ def evidence_shares(tables: dict[str, pd.DataFrame], case: Case) -> dict[str, di
     """Shares by kind of evidence: of the planned capital by its prices, of rack-seconds by their operating points."""
     planned = tables["purchases"][tables["purchases"]["span"] == "planned"]
     kind = {sku: case.catalogue.price_fact(sku, case.quarters[0]).kind for sku in set(planned["sku"])}
-    money = planned.groupby(planned["sku"].map(kind))["capex_usd"].sum()
-    work = tables["serving"].groupby("evidence")["racks"].sum().add(
-        pd.Series({"physics": float(tables["prefill"]["racks"].sum())}), fill_value=0.0
+    money = grouped(planned.assign(kind=planned["sku"].map(kind)), ["kind"])["capex_usd"].sum()
+    work = grouped(tables["serving"], ["evidence"])["racks"].sum().add(
+        pd.Series({"physics": summed(tables["prefill"], "racks")}), fill_value=0.0
     )  # fmt: skip
     return {"money": _shares(money), "rack_seconds": _shares(work)}
 

@@ -11,6 +11,7 @@ import pandas as pd
 from procure.errors import Fault
 from procure.quarter import Quarter
 from procure.schema import Table
+from procure.timekey import BASE, BESIDE_QUARTER, PEAK
 
 _ADDED = {"sla": ("late_share", "out_of_reach_share", "ttft_share_asked", "ttft_reached_s")}
 """Columns that results of earlier releases lack: they are read as empty."""
@@ -18,9 +19,11 @@ ADDED_TABLES = ("unit_costs",)
 """Tables that results of earlier releases lack: they are read as empty, and verification says what is missing."""
 
 
-def with_added(table: pd.DataFrame, name: str) -> pd.DataFrame:
-    """A table of a result, with the columns that its release did not write yet, empty."""
-    return table.assign(**{c: math.nan for c in _ADDED.get(name, ()) if c not in table.columns})
+def with_added(cells: pd.DataFrame, table: Table) -> pd.DataFrame:
+    """A table of a result, with the columns that its release did not write yet: empty, or of the one block it knew."""
+    added: dict[str, Any] = dict.fromkeys(_ADDED.get(table.name, ()), math.nan)
+    added |= {c: only for c, only in zip(BESIDE_QUARTER, (BASE, PEAK), strict=True) if c in table.by_column}
+    return cells.assign(**{c: value for c, value in added.items() if c not in cells.columns})
 
 
 def _is_number(value: Any) -> bool:

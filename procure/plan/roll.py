@@ -19,6 +19,7 @@ from procure.files import fill_folder
 from procure.quarter import Quarter
 from procure.rules.payments import due
 from procure.schema import Resource
+from procure.timekey import grouped, summed
 
 if TYPE_CHECKING:
     from procure.case import Case
@@ -173,7 +174,7 @@ def _orders(case: Case, plan: Plan, first: Quarter) -> pd.DataFrame:
         return both
     # Orders of one delivery at one price are one row; what is paid is their mean.
     both = both.assign(paid=both["count"] * both["paid_share"].astype(float))
-    out = both.groupby(key, as_index=False, sort=True)[["count", "paid"]].sum()
+    out = grouped(both, key, as_index=False)[["count", "paid"]].sum()
     out["paid_share"] = out.pop("paid") / out["count"]
     return out[columns]
 
@@ -183,7 +184,7 @@ def _summed(orders: pd.DataFrame) -> pd.DataFrame:
     same = [name for name in orders.columns if name != "count"]
     if not len(orders):
         return orders
-    return orders.groupby(same, as_index=False, dropna=False, sort=False)["count"].sum()[list(orders.columns)]
+    return grouped(orders, same, as_index=False, dropna=False, sort=False)["count"].sum()[list(orders.columns)]
 
 
 def _paid_share(case: Case, row: Any) -> float:
@@ -219,14 +220,14 @@ def _compare_orders(planned: pd.DataFrame, actual: pd.DataFrame) -> list[tuple[s
 
 
 def _counts(planned: pd.DataFrame, actual: pd.DataFrame, key: list[str]) -> list[tuple[Any, float, float]]:
-    sums = [table.groupby(key)["count"].sum().to_dict() if len(table) else {} for table in (planned, actual)]
+    sums = [grouped(table, key)["count"].sum().to_dict() if len(table) else {} for table in (planned, actual)]
     keys: list[Any] = sorted({*map(tuple, sums[0]), *map(tuple, sums[1])})
     return [(k, float(sums[0].get(k, 0)), float(sums[1].get(k, 0))) for k in keys]
 
 
 def _by_delivery(table: pd.DataFrame, site: str, sku: str) -> dict[str, float]:
     rows = table[(table["site"] == site) & (table["sku"] == sku)] if len(table) else table
-    return {str(q): float(n) for q, n in rows.groupby("delivery")["count"].sum().items()} if len(rows) else {}
+    return {str(q): float(n) for q, n in grouped(rows, ["delivery"])["count"].sum().items()} if len(rows) else {}
 
 
 def _words(due: dict[str, float]) -> str:
@@ -279,7 +280,7 @@ def _budget(case: Case, plan: Plan, first: Quarter, notes: list[Any]) -> pd.Data
     same_year = first.fiscal_year(start) == (first + 1).fiscal_year(start)
     carry = case.settings.budget_carry
     limits = plan.tables["limits"]
-    unspent = limits[(limits["family"] == "budget") & (limits["quarter"] == str(first))]["slack"].sum()
+    unspent = summed(limits[(limits["family"] == "budget") & (limits["quarter"] == str(first))], "slack")
     if unspent > 0 and (carry == "unlimited" or (carry == "within_year" and same_year)):
         rows[following] += float(unspent)
         detail = f"unspent in {first}, carried as the case allows"
@@ -351,7 +352,7 @@ def _compare_forecast(case: Case, forecast: pd.DataFrame) -> list[tuple[str, str
     old = case.tables["forecast"][["quarter", "workload", "peak_requests_per_s"]]
     both = old.merge(forecast, on=["quarter", "workload"], suffixes=("", "_new"))
     rows = []
-    for workload, part in both.groupby("workload"):
+    for workload, part in grouped(both, ["workload"]):
         before = float(part["peak_requests_per_s"].astype(float).mean())
         now = float(pd.to_numeric(part["peak_requests_per_s_new"], errors="coerce").mean())
         if before > 0 and now != before and not math.isnan(now):

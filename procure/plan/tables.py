@@ -1,6 +1,7 @@
 """The tables of a plan: one class of rows for each, which is its schema.
 
-A table of a result folder is the CSV file of its name, with these columns in this order.
+A table of a result folder is the CSV file of its name, with these columns in this order. What is of a block of service
+carries the whole time key (:mod:`procure.timekey`); fleet, orders and money are of a quarter.
 """
 
 from __future__ import annotations
@@ -8,6 +9,8 @@ from __future__ import annotations
 from procure.schema import CostLine, Evidence, Origin, Row, Span, Table, Tier, col, row
 
 _QUARTER = "quarter"
+_SCENARIO = "which future; base is the one planned for"
+_DAYPART = "which part of the day; peak is the peaks of all workloads at once"
 _BUCKET = "length bucket"
 _DEPLOYMENT = "pool, with + and the lpx SKU where LPX decodes beside it"
 
@@ -58,6 +61,8 @@ class Serving(Row):
     lpx_racks: float = col("busy LPX racks beside them", unit="racks", word="busy LPX racks")
     evidence: Evidence = col("what the operating point rests on")
     point: str = col("operating point of the instance", key=True)
+    scenario: str = col(_SCENARIO, key=True)
+    daypart: str = col(_DAYPART, key=True)
 
 
 @row("prefill")
@@ -73,6 +78,8 @@ class Prefilled(Row):
     store: str = col("store that the reused tokens come from; recompute where nothing is reused", key=True)
     requests_per_s: float = col("requests at the peak", unit="requests/s", word="requests at the peak")
     racks: float = col("busy units of the SKU", unit="racks", word="busy racks")
+    scenario: str = col(_SCENARIO, key=True)
+    daypart: str = col(_DAYPART, key=True)
 
 
 @row("kv_placement")
@@ -89,6 +96,8 @@ class Placement(Row):
     read_bytes_per_s: float = col("bytes read at the peak", unit="B/s", word="read")
     write_bytes_per_s: float = col("bytes written at the peak", unit="B/s", word="written")
     longest_age_s: float = col("longest age up to which caches are kept", unit="s", word="longest age")
+    scenario: str = col(_SCENARIO, key=True)
+    daypart: str = col(_DAYPART, key=True)
 
 
 @row("retention")
@@ -101,6 +110,8 @@ class Kept(Row):
     store: str = col("store", key=True)
     interval: int = col("position of the age interval, 0 for the youngest", key=True)
     kept_requests_per_s: float = col("requests whose cache stays through it", unit="requests/s")
+    scenario: str = col(_SCENARIO, key=True)
+    daypart: str = col(_DAYPART, key=True)
 
 
 @row("lpx_copies")
@@ -149,6 +160,8 @@ class Limit(Row):
     slack: float = col("what is left: limit less used", empty="no limit")
     unit: str = col("unit of the three")
     binding: bool = col("whether nothing is left of what is used")
+    scenario: str = col(_SCENARIO, key=True)
+    daypart: str = col(_DAYPART, key=True)
 
 
 @row("cash")
@@ -209,6 +222,8 @@ class Service(Row):
         "share of requests whose first token must be in time", unit="share", empty="no target"
     )
     ttft_reached_s: float = col("time to first token within which the share asked for is", unit="s", empty="no target")
+    scenario: str = col(_SCENARIO, key=True)
+    daypart: str = col(_DAYPART, key=True)
 
 
 @row("demand")
@@ -224,6 +239,8 @@ class Asked(Row):
     thinking_tokens: float = col("mean tokens of thinking", unit="tokens")
     visible_tokens: float = col("mean tokens of visible output", unit="tokens")
     kv_bytes: float = col("bytes of the parked sequence", unit="B")
+    scenario: str = col(_SCENARIO, key=True)
+    daypart: str = col(_DAYPART, key=True)
 
 
 @row("premises")

@@ -14,6 +14,7 @@ from procure.plan.plan import frame
 from procure.plan.tables import Placement, Prefilled, Serving
 from procure.quarter import SECONDS_PER_QUARTER
 from procure.rules.worth import residual_usd
+from procure.timekey import one_block, unmixed
 
 CACHED, COMPUTED, OUTPUT = "cached input", "computed input", "output"
 BLENDED = "blended"
@@ -38,7 +39,11 @@ def unit_costs_table(instance: Instance, tables: dict[str, pd.DataFrame]) -> pd.
 
     What serves nothing (expansions, idle SKUs) follows in proportion. A market price is that of the workload's tokens,
     weighted by those of the plan in its total (empty workload) and where kinds are blended. Nothing served: no rows.
+
+    Raises:
+        InputError: rows of several scenarios or parts of the day, whose tokens would add up.
     """
+    one_block(instance.tables, tables)
     present = dict(zip(instance.quarters, instance["quarters"]["discount_factor"], strict=True))
     tokens = _million_tokens(instance, tables, present)
     if not sum(tokens.values()) > 0:
@@ -60,7 +65,7 @@ def unit_costs_table(instance: Instance, tables: dict[str, pd.DataFrame]) -> pd.
 def unit_costs_summary(table: pd.DataFrame) -> dict[str, dict[str, float | None]]:
     """The plan's total for ``plan.json``: USD per million tokens and the market's, by kind; None where no tokens."""
     columns = ("usd_per_million_tokens", "market_usd_per_million_tokens")
-    whole = table[table["workload"] == ""]
+    whole = unmixed(table)[table["workload"] == ""]
     return {
         str(row.tokens): {c: None if math.isnan(getattr(row, c)) else float(getattr(row, c)) for c in columns}
         for row in whole.itertuples()
@@ -70,7 +75,7 @@ def unit_costs_summary(table: pd.DataFrame) -> dict[str, dict[str, float | None]
 def cost_warnings(table: pd.DataFrame) -> list[str]:
     """A sentence for the plan and each workload whose blended cost is :data:`FAR` times the market or under it."""
     sentences = []
-    for row in table[table["tokens"] == BLENDED].itertuples():
+    for row in unmixed(table)[table["tokens"] == BLENDED].itertuples():
         ratio = float(row.cost_per_market)
         if math.isnan(ratio) or 1.0 / FAR <= ratio <= FAR:
             continue

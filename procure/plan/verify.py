@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from procure.errors import InputError
 from procure.families import contents
 from procure.instance import Instance, build
 from procure.plan import claims
@@ -22,6 +23,7 @@ from procure.plan.money import cash_table, costs_table
 from procure.plan.plan import Plan, Status, frame
 from procure.plan.tables import Cash, Cost, Limit
 from procure.plan.tolerance import ABSOLUTE, MONEY, RELATIVE, differ, over
+from procure.timekey import grouped, summed
 
 if TYPE_CHECKING:
     from procure.case import Case
@@ -41,6 +43,8 @@ class Checks:
             found = list(faults)
         except (KeyError, ValueError, TypeError) as error:  # a name or number in the tables that nothing stands behind
             found = [f"cannot be recomputed: the tables state {error}, which the case does not know"]
+        except InputError as error:
+            found = [f"cannot be recomputed: {fault}" for fault in error.faults]
         detail = "; ".join(found[:5]) + (f"; and {len(found) - 5} more" if len(found) > 5 else "")
         self.rows.append((name, not found, detail))
 
@@ -83,6 +87,7 @@ def faults_by_check(plan: Plan, case: Case, fresh: Instance) -> dict[str, Iterab
     limits = cache(lambda: limits_table(fresh, plan.tables))
     return {
         "the plan answers this case": _hash(plan, case),
+        "every row is of the one scenario and part of the day": claims.of_one_block(plan),
         **{
             name: chain.from_iterable(find(plan, fresh) for find in faults)
             for name, faults in contents.faults().items()
@@ -138,17 +143,17 @@ def _misjudged(row: Any) -> bool:
 def _money(plan: Plan, instance: Instance) -> Iterable[str]:
     recomputed = cash_table(instance, plan.tables)
     keys = ["quarter", "line", "site", "sku"]
-    fresh = recomputed.groupby(keys)["cash_usd"].sum().to_dict()
-    stated = plan.tables["cash"].groupby(keys)["cash_usd"].sum().to_dict()
+    fresh = grouped(recomputed, keys)["cash_usd"].sum().to_dict()
+    stated = grouped(plan.tables["cash"], keys)["cash_usd"].sum().to_dict()
     for key in sorted(set(fresh) | set(stated)):
         a, b = fresh.get(key, 0.0), stated.get(key, 0.0)
         if abs(a - b) > MONEY * max(abs(a), abs(b)) + 1.0:
             yield f"{' '.join(key)}: {a:,.0f} USD, not {b:,.0f}"
     yield from _present_values(plan, recomputed)
-    total, objective = float(recomputed["npv_usd"].sum()), plan.objective_usd
+    total, objective = summed(recomputed, "npv_usd"), plan.objective_usd
     if differ(total, objective, MONEY):
         yield f"cash is worth {total:,.0f} USD, the objective says {objective:,.0f}"
-    lines = float(plan.tables["costs"]["npv_usd"].sum())
+    lines = summed(plan.tables["costs"], "npv_usd")
     if differ(lines, objective, MONEY):
         yield f"cost lines sum to {lines:,.0f} USD, the objective says {objective:,.0f}"
 

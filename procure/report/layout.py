@@ -11,6 +11,7 @@ import pandas as pd
 
 from procure.plan import Plan
 from procure.report.cells import Block, Call, Cell, Expr, Place, Sheet, total
+from procure.timekey import unmixed
 
 LABELS = 8
 """Columns A to H hold labels, unit and totals; the first quarter stands in column I."""
@@ -147,7 +148,11 @@ def over_time(frame: pd.DataFrame, keys: list[str], value: str, timeline: Timeli
     """Values by key and quarter of the timeline, summed over the other indices, in the order of the keys.
 
     A quarter without a row gets ``empty``; numbers that a spreadsheet cannot hold become ``None``.
+
+    Raises:
+        InputError: rows of several scenarios or parts of the day would add up.
     """
+    unmixed(frame, [*keys, "quarter"])
     position = {quarter: i for i, quarter in enumerate(timeline.quarters)}
     result: dict[tuple[str, ...], list[Any]] = {}
     columns = [frame[k].astype(str) for k in keys]

@@ -20,6 +20,7 @@ from procure.report import words
 from procure.report.charts import charts, style
 from procure.report.layout import Timeline
 from procure.report.sheets.premises import as_number
+from procure.timekey import grouped, summed
 
 
 @dataclass(frozen=True)
@@ -80,7 +81,7 @@ def render(plan: Plan) -> str:
 
 def headline(plan: Plan) -> str:
     """What to buy and to sell in the planned quarters, in one sentence or two."""
-    bought = plan.purchases.groupby("sku")["count"].sum()
+    bought = grouped(plan.purchases, ["sku"])["count"].sum()
     sold = words.sales(plan, "planned")
     quarters = words.quarter_ranges(plan.purchases["quarter"])
     order = "Order nothing in the planned quarters."
@@ -88,18 +89,17 @@ def headline(plan: Plan) -> str:
         order = f"Order {words.listed(bought)}; orders fall in {quarters}."
     if sold.empty:
         return order
-    return (
-        f"{order} Sell {words.listed(sold.groupby('sku')['count'].sum())}; this brings {words.usd(sold['usd'].sum())}."
-    )
+    counts = grouped(sold, ["sku"])["count"].sum()
+    return f"{order} Sell {words.listed(counts)}; this brings {words.usd(summed(sold, 'usd'))}."
 
 
 def facts(plan: Plan) -> list[tuple[str, str]]:
     """The few figures that a reader wants first."""
     planned = words.planned_quarters(plan)
     later = sorted(Timeline.of(plan).later)
-    cash, npv = plan.tables["cash"], plan.tables["costs"].groupby("span")["npv_usd"].sum()
+    cash, npv = plan.tables["cash"], grouped(plan.tables["costs"], ["span"])["npv_usd"].sum()
     capital = cash["line"].isin(("hardware", "attach", "installation", "expansions"))
-    paid = float(cash[capital & (cash["span"] == "planned")]["cash_usd"].sum())
+    paid = summed(cash[capital & (cash["span"] == "planned")], "cash_usd")
     found = [
         ("Net present cost, planned quarters", words.usd(float(npv.get("planned", 0.0)))),
         ("with look-ahead and residual values", words.usd(plan.objective_usd)),
@@ -117,8 +117,8 @@ def orders(plan: Plan) -> list[dict[str, Any]]:
     """The recommended orders, quarter by quarter, with each quarter's sum."""
     bought = plan.purchases.sort_values(["quarter", "site", "sku"])
     return [
-        {"quarter": quarter, "rows": rows.to_dict("records"), "capex_usd": float(rows["capex_usd"].sum())}
-        for quarter, rows in bought.groupby("quarter", sort=True)
+        {"quarter": quarter, "rows": rows.to_dict("records"), "capex_usd": summed(rows, "capex_usd")}
+        for quarter, rows in grouped(bought, ["quarter"])
     ]
 
 
@@ -131,8 +131,8 @@ def foreseen(plan: Plan) -> list[dict[str, Any]]:
 
 def costs(plan: Plan) -> tuple[list[tuple[str, float, float, float]], tuple[float, float, float]]:
     """Net present cost by line: planned, look-ahead, both; and the sums. Lines of 0 are left out."""
-    table = plan.tables["costs"].pivot_table(index="line", columns="span", values="npv_usd", aggfunc="sum", sort=False)
-    table = table.reindex(columns=["planned", "lookahead"]).fillna(0.0)
+    sums = grouped(plan.tables["costs"], ["line", "span"], sort=False)["npv_usd"].sum()
+    table = sums.unstack("span", sort=False).reindex(columns=["planned", "lookahead"]).fillna(0.0)
     rows = [(str(line), float(a), float(b), float(a + b)) for line, a, b in table.itertuples() if a or b]
     planned, later = sum(row[1] for row in rows), sum(row[2] for row in rows)
     return rows, (planned, later, planned + later)

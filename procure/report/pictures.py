@@ -13,6 +13,7 @@ from matplotlib.ticker import MaxNLocator
 from procure.errors import Fault, InputError
 from procure.plan import Plan
 from procure.report.charts import COLOURS, charts, style
+from procure.timekey import grouped
 
 DOTS_PER_INCH = 130
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
@@ -51,7 +52,7 @@ def plot_sweep(frame: pd.DataFrame, path: str | Path) -> Path:
         ])  # fmt: skip
     panels: list[tuple[Any, pd.DataFrame]] = [("", frame)]
     if len(varied) == 2:
-        panels = [(f"{varied[1]} = {value}", rows) for value, rows in frame.groupby(varied[1], sort=True)]
+        panels = [(f"{varied[1]} = {value}", rows) for value, rows in grouped(frame, [varied[1]])]
     skus = sorted(frame.loc[frame["count"].fillna(0) > 0, "sku"].astype(str).unique())
     with style():
         figure = Figure(figsize=(8, 3.6 * len(panels) + 0.6), layout="constrained")
@@ -70,7 +71,9 @@ def _sweep_panel(axis: Axes, rows: pd.DataFrame, varied: str, skus: list[str]) -
     points = sorted(set(planned[varied]))
     highest = 0.0
     for i, sku in enumerate(skus):
-        counts = planned[planned["sku"].astype(str) == sku].groupby(varied)["count"].sum().reindex(points, fill_value=0)
+        counts = (
+            grouped(planned[planned["sku"].astype(str) == sku], [varied])["count"].sum().reindex(points, fill_value=0)
+        )
         highest = max(highest, float(counts.max()) if len(counts) else 0.0)
         axis.plot(points, counts.to_numpy(), color=COLOURS[i % len(COLOURS)], marker=_MARKERS[i % len(_MARKERS)],
                   linestyle=_LINES[i // len(COLOURS) % len(_LINES)], markersize=5, label=sku)  # fmt: skip

@@ -10,6 +10,7 @@ import pandas as pd
 from procure.families.contents import given_limits
 from procure.plan import Plan, Status
 from procure.quarter import Quarter
+from procure.timekey import grouped, summed, unmixed
 
 KINDS = {
     "measured": "measured",
@@ -129,7 +130,7 @@ def binding_sentences(plan: Plan) -> tuple[list[str], list[str]]:
     inside: list[str] = []
     given = given_limits()
     rows = binding_rows(readable(plan.tables["limits"]))
-    for (family, site, item), found in rows.groupby(["family", "site", "item"], dropna=False, sort=True):
+    for (family, site, item), found in grouped(rows, ["family", "site", "item"], dropna=False):
         low, high, unit = float(found["limit"].min()), float(found["limit"].max()), str(found["unit"].iloc[0])
         amount = figure(low) if low == high else f"{figure(low)} to {figure(high)}"
         where = " ".join(str(part) for part in (family, f"at {site}" if str(site) else "", item) if str(part))
@@ -153,8 +154,9 @@ def causes(plan: Plan, span: str) -> list[str]:
     planned = sla["quarter"].isin(planned_quarters(plan))
     short = sla[(sla["short_share"] > 0) & (planned if span == "planned" else ~planned)]
     sentences = []
-    for (workload, cause), rows in short.groupby(["workload", "cause"], dropna=False):
-        lost = float((rows["short_share"] * rows["requests_per_s"]).sum() / rows["requests_per_s"].sum())
+    for (workload, cause), rows in grouped(short, ["workload", "cause"], dropna=False):
+        asked = summed(rows, "requests_per_s")
+        lost = summed(rows.assign(lost=rows["short_share"] * rows["requests_per_s"]), "lost") / asked
         why = f" ({cause})" if str(cause) else ""
         sentences.append(f"{workload}: {share(lost)} of the peak requests in {quarter_ranges(rows['quarter'])}{why}.")
     return sentences
@@ -172,7 +174,7 @@ def evidence_lines(summary: dict[str, Any]) -> list[tuple[str, str, float]]:
 
 def unit_costs(plan: Plan) -> list[tuple[str, str, float, float, float]]:
     """USD per million tokens: workload (or the whole plan), kind of token, cost, market price, ratio; NaN for none."""
-    table = plan.tables["unit_costs"]
+    table = unmixed(plan.tables["unit_costs"])
     return [
         (str(r.workload) or WHOLE, str(r.tokens), float(r.usd_per_million_tokens),
          float(r.market_usd_per_million_tokens), float(r.cost_per_market))
@@ -194,8 +196,8 @@ def sales(plan: Plan, span: str) -> pd.DataFrame:
     """Units sold in the quarters of a span: quarter, site, sku, count, usd that they bring (not discounted)."""
     fleet, cash = plan.tables["fleet"], plan.tables["cash"]
     keys = ["quarter", "site", "sku"]
-    sold = fleet[fleet["retired"] > 0].groupby(keys, as_index=False)["retired"].sum()
-    brought = cash[cash["line"] == "sales"].groupby(keys, as_index=False)["cash_usd"].sum()
+    sold = grouped(fleet[fleet["retired"] > 0], keys, as_index=False)["retired"].sum()
+    brought = grouped(cash[cash["line"] == "sales"], keys, as_index=False)["cash_usd"].sum()
     found = sold.merge(brought, on=keys, how="left").fillna({"cash_usd": 0.0})
     planned = found["quarter"].isin(planned_quarters(plan))
     found = found[planned if span == "planned" else ~planned].assign(cash_usd=lambda table: -table["cash_usd"])

@@ -32,7 +32,7 @@ from procure.solver.fair import even_out
 from procure.solver.highs import Options, Progress, relative_gap, write_mps
 from procure.solver.violation import smallest_violation
 from procure.solver.whole import solve_whole
-from procure.timekey import time_keys
+from procure.timekey import one_block, summed, time_keys
 
 Method = Literal["decomposed", "whole"]
 
@@ -239,7 +239,7 @@ def _cost_usd(compiled: Compiled, tables: dict[str, pd.DataFrame], final: Soluti
     assert final.values is not None
     deterrent = float(compiled.cost[compiled.tolerated] @ final.values[compiled.tolerated])
     if final.objective is None:
-        objective = float(tables["cash"]["npv_usd"].sum())
+        objective = summed(tables["cash"], "npv_usd")
     else:
         objective = (final.objective - deterrent) * USD_PER_UNIT
     # A stage cut off before its first relaxation knows no bound: minus infinity is not a number for a reader.
@@ -269,6 +269,7 @@ def _shortfalls(short: pd.DataFrame) -> list[dict[str, Any]]:
 
 def _short_share(sla: pd.DataFrame, instance: Instance) -> float:
     """Priority-weighted share of the planned requests that is not served."""
+    one_block({"sla": sla, "rates": instance["rates"]})
     rates = instance["rates"].merge(instance["quarters"][["t", "quarter", "planned"]], on="t")
     rates = rates[rates["planned"] == 1].merge(instance["workloads"][["workload", "priority"]], on="workload")
     rates = rates.merge(sla[["quarter", "workload", "short_share"]], on=["quarter", "workload"])

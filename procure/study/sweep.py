@@ -18,6 +18,7 @@ from procure.files import check_folder
 from procure.plan import Plan
 from procure.solver import Infeasible, NoPlan, solve
 from procure.study.vary import grid
+from procure.timekey import summed
 
 FACTS = ("status", "reason", "objective_usd", "bound_usd", "gap", "shortfall_share", "planned_capex_usd", "seconds")
 """Columns of ``sweep.csv`` between what was varied and the counts by SKU (``ordered <sku>``)."""
@@ -133,7 +134,7 @@ def _solve_point(
         "bound_usd": plan.summary["bound_usd"],
         "gap": plan.summary["gap"],
         "shortfall_share": plan.summary["shortfall"]["share"],
-        "planned_capex_usd": float(plan.purchases["capex_usd"].sum()),
+        "planned_capex_usd": summed(plan.purchases, "capex_usd"),
         "seconds": round(time.perf_counter() - started, 2),
     }
     return row, plan
@@ -143,7 +144,7 @@ def _ordered(plan: Plan | None, sku: str) -> int | None:
     if plan is None:
         return None
     bought = plan.purchases
-    return int(bought.loc[bought["sku"] == sku, "count"].sum())
+    return int(summed(bought[bought["sku"] == sku], "count"))
 
 
 def _fresh_folder(folder: Path) -> Path:

@@ -14,6 +14,7 @@ from procure.plan.plan import Plan
 from procure.plan.roll import PREVIOUS, roll
 from procure.plan.tables import TABLES
 from procure.quarter import Quarter
+from procure.timekey import BASE, PEAK
 
 FIRST = Quarter("2027Q1")
 QUARTERS = [str(FIRST + step) for step in range(8)]
@@ -91,7 +92,7 @@ def plan_of(**tables):
             ("2027Q2", "north", "vr-nvl72", 9, "planned", "2028Q1", 1e7, 5e5, 2e5, 9.63e7),
         ],
         "expansions": [("2027Q1", "north", "hall", 1, "planned", 3e7), ("2027Q2", "north", "hall", 1, "planned", 3e7)],
-        "limits": [("budget", "2027Q1", "", "", 3e7, 1e8, 7e7, "USD", False)],
+        "limits": [("budget", "2027Q1", "", "", 3e7, 1e8, 7e7, "USD", False, BASE, PEAK)],
     }
     frames = {
         name: pd.DataFrame((made | tables).get(name, []), columns=list(table.by_column))

@@ -15,6 +15,7 @@ from procure.plan import Plan
 from procure.plan.plan import frame
 from procure.plan.tables import TABLES
 from procure.plan.unit_costs import cost_warnings, unit_costs_summary, unit_costs_table
+from procure.timekey import BASE, PEAK
 
 SECONDS = 2_190 * 3_600
 
@@ -32,12 +33,17 @@ def worked(prices: tuple[float, float, float] = (0.1, 1.0, 4.0)):
     kinds = ("cached input", "computed input", "output")
     rows(tables, "token_prices", *((W, kind, usd) for kind, usd in zip(kinds, prices, strict=True)))
     plan = {n: frame(n, []) for n in TABLES}
-    plan["serving"] = frame("serving", [("2027Q2", SITE, W, 0, "g", "g", 10.0, 3.0, 0.0, "physics", "p0")])
+    plan["serving"] = frame("serving", [("2027Q2", SITE, W, 0, "g", "g", 10.0, 3.0, 0.0, "physics", "p0", BASE, PEAK)])
     plan["prefill"] = frame(
         "prefill",
-        [("2027Q2", SITE, W, 0, "g", "g", s, 5.0, racks) for s, racks in (("recompute", 0.75), (name, 0.25))],
+        [
+            ("2027Q2", SITE, W, 0, "g", "g", s, 5.0, racks, BASE, PEAK)
+            for s, racks in (("recompute", 0.75), (name, 0.25))
+        ],
     )
-    plan["kv_placement"] = frame("kv_placement", [("2027Q2", SITE, W, name, "ssd", 7e12, 5.0, 1e9, 1e9, 60.0)])
+    plan["kv_placement"] = frame(
+        "kv_placement", [("2027Q2", SITE, W, name, "ssd", 7e12, 5.0, 1e9, 1e9, 60.0, BASE, PEAK)]
+    )
     plan["cash"] = cash(("g", 8e6), ("k", 1e6), ("hall", 0.9e6), ("look-ahead shortfall", 5e9))
     return tables, plan
 
@@ -83,7 +89,7 @@ def test_a_cmx_rack_and_lpx_are_paid_by_who_uses_them_and_idle_ones_by_all():
     plan["cash"] = cash(("g", 8e6), ("k", 1e6), ("l", 3e6), ("e", 4e6), ("r", 1e6))
     lone = unit_costs_table(instance(tables), plan).set_index(["workload", "tokens"])["npv_usd"]
     assert lone["", "output"] == pytest.approx(9e6 * 17 / 12)  # enclosures and frame serve nothing: 5 M on 12 M
-    parked = frame("kv_placement", [("2027Q2", SITE, W, name, "cmx", 1e12, 5.0, 1e9, 1e9, 60.0)])
+    parked = frame("kv_placement", [("2027Q2", SITE, W, name, "cmx", 1e12, 5.0, 1e9, 1e9, 60.0, BASE, PEAK)])
     plan["kv_placement"] = pd.concat([plan["kv_placement"], parked], ignore_index=True)
     used = unit_costs_table(instance(tables), plan).set_index(["workload", "tokens"])["npv_usd"]
     assert used[W].tolist() == pytest.approx([6e6, 2e6, 9e6, 17e6])

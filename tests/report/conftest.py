@@ -12,6 +12,7 @@ from procure.plan import Plan
 from procure.plan.plan import frame
 from procure.plan.tables import TABLES
 from procure.quarter import Quarter
+from procure.timekey import BASE, PEAK
 
 QUARTERS = [str(Quarter("2027Q1") + i) for i in range(14)]
 PLANNED = 8
@@ -136,7 +137,7 @@ def _limits(quarter: dict[int, str], powers: dict[tuple[int, str], float]) -> pd
     rows += [("positions", q, "dfw", "hall", 20.0 + t, 60.0, 40.0 - t, "positions", False)
              for t, q in enumerate(QUARTERS)]  # fmt: skip
     rows += [("ports", q, "osl", "", 3.0, float("inf"), float("inf"), "ports", False) for q in QUARTERS]
-    return frame("limits", rows)
+    return frame("limits", [(*row, BASE, PEAK) for row in rows])
 
 
 def _service(quarter: dict[int, str], unserved: float) -> dict[str, pd.DataFrame]:
@@ -179,11 +180,11 @@ def _service(quarter: dict[int, str], unserved: float) -> dict[str, pd.DataFrame
             for bucket, tokens in (("short", 2_000), ("long", 40_000)):
                 demand.append((q, workload, bucket, rate / 2, tokens, 2 * tokens, 200, 300, tokens * 4e4))
     return {
-        "sla": frame("sla", sla),
-        "serving": frame("serving", serving),
-        "prefill": frame("prefill", prefill),
-        "kv_placement": frame("kv_placement", kv),
-        "demand": frame("demand", demand),
+        "sla": frame("sla", [(*row, BASE, PEAK) for row in sla]),
+        "serving": frame("serving", [(*row, BASE, PEAK) for row in serving]),
+        "prefill": frame("prefill", [(*row, BASE, PEAK) for row in prefill]),
+        "kv_placement": frame("kv_placement", [(*row, BASE, PEAK) for row in kv]),
+        "demand": frame("demand", [(*row, BASE, PEAK) for row in demand]),
     }
 
 

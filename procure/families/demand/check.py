@@ -16,6 +16,7 @@ from procure.plan.tables import Asked, Service, Serving
 from procure.plan.tolerance import compare, differ, over, unlike
 from procure.quarter import SECONDS_PER_QUARTER
 from procure.schema import CostLine, Span
+from procure.timekey import grouped
 
 
 def points(plan: Plan, instance: Instance) -> Iterable[str]:
@@ -40,7 +41,7 @@ def points(plan: Plan, instance: Instance) -> Iterable[str]:
 def served(plan: Plan, instance: Instance) -> Iterable[str]:
     """Every bucket is served to the share that is not short, and the weighted shortfall is the one stated."""
     names = instance.quarters
-    given = plan.tables["serving"].groupby(["quarter", "workload", "bucket"])["requests_per_s"].sum().to_dict()
+    given = grouped(plan.tables["serving"], ["quarter", "workload", "bucket"])["requests_per_s"].sum().to_dict()
     short = {(r.quarter, r.workload): r.short_share for r in plan.rows(Service)}
     late = {(r.quarter, r.workload): r.late_share for r in plan.rows(Service)}
     reachable = _reachable(instance)

@@ -173,7 +173,7 @@ def serving(d: Decided) -> pd.DataFrame:
             rate = share * p.rate
             rows.append(
                 (d.names[p.at.t], site, p.workload, p.bucket, p.deployment, p.sku, rate, rate * p.rack_s,
-                 rate * p.lpx_rack_s, evidence[p.point], p.point)
+                 rate * p.lpx_rack_s, evidence[p.point], p.point, *p.at.beside)
             )  # fmt: skip
     return frame("serving", rows)
 
@@ -182,7 +182,7 @@ def demand(d: Decided) -> pd.DataFrame:
     """What is asked for, whether or not it is served."""
     rows = [
         (d.names[r.at.t], r.workload, r.bucket, d.index.rate.get((r.at, r.workload, r.bucket), 0.0), r.input_tokens,
-         r.input_upper_tokens, r.thinking_tokens, r.visible_tokens, r.kv_bytes)
+         r.input_upper_tokens, r.thinking_tokens, r.visible_tokens, r.kv_bytes, *r.at.beside)
         for r in d.index.timed("lengths").itertuples()
     ]  # fmt: skip
     return frame("demand", rows)

@@ -86,7 +86,7 @@ def sla(d: Decided) -> pd.DataFrame:
         rows.append(
             (d.names[at.t], w, d.index.load_rate[at, w], 1.0 - short, short, "", target.ttft_target_s,
              given.in_time_share, target.tps_target, seconds, late, given.out_of_reach_share, target.ttft_share,
-             given.reached_s)
+             given.reached_s, *at.beside)
         )  # fmt: skip
     return frame("sla", rows)
 

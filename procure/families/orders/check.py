@@ -17,18 +17,19 @@ from procure.plan.standing import Standing
 from procure.plan.tables import Purchase
 from procure.plan.tolerance import differ
 from procure.rules.payments import due_by_line
+from procure.timekey import grouped, summed
 
 
 def limits(s: Standing, rows: Rows) -> None:
     """All sites together order no more than the supplier sells, and no less than its least order."""
     bought = s.tables["purchases"]
-    for (quarter, sku), group in bought.groupby(["quarter", "sku"]):
+    for (quarter, sku), group in grouped(bought, ["quarter", "sku"]):
         most = s.sku[sku].supply_per_quarter
         if math.isfinite(most):
-            rows.add("supply", quarter, "", sku, group["count"].sum(), most, "units")
+            rows.add("supply", quarter, "", sku, summed(group, "count"), most, "units")
         least = s.sku[sku].min_order
         if least > 1:
-            rows.add("minimum order", quarter, "", sku, least, group["count"].sum(), "units")
+            rows.add("minimum order", quarter, "", sku, least, summed(group, "count"), "units")
 
 
 def windows(plan: Plan, instance: Instance) -> Iterable[str]:

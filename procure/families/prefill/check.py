@@ -10,6 +10,7 @@ from procure.plan.part import Check
 from procure.plan.plan import Plan
 from procure.plan.tables import Prefilled
 from procure.plan.tolerance import differ, unlike
+from procure.timekey import grouped
 
 
 def options(plan: Plan, instance: Instance) -> Iterable[str]:
@@ -30,8 +31,8 @@ def options(plan: Plan, instance: Instance) -> Iterable[str]:
 def where_decoded(plan: Plan, instance: Instance) -> Iterable[str]:
     """Requests prefilled at a site are those decoded there, bucket by bucket."""
     keys = ["quarter", "site", "workload", "bucket"]
-    decoded = plan.tables["serving"].groupby(keys)["requests_per_s"].sum().to_dict()
-    filled = plan.tables["prefill"].groupby(keys)["requests_per_s"].sum().to_dict()
+    decoded = grouped(plan.tables["serving"], keys)["requests_per_s"].sum().to_dict()
+    filled = grouped(plan.tables["prefill"], keys)["requests_per_s"].sum().to_dict()
     names = instance.quarters
     rate = {(names[r.t], r.workload, r.bucket): r.requests_per_s for r in instance.rows(Rate)}
     for key in sorted(set(decoded) | set(filled)):

@@ -48,7 +48,10 @@ def prefill(d: Decided) -> pd.DataFrame:
         share = d.value(d.m.prefill[o.option, site])
         if share > TINY:
             rate = share * o.rate
-            rows.append((d.names[o.at.t], site, o.workload, o.bucket, o.sku, o.sku, o.store, rate, rate * o.rack_s))
+            rows.append(
+                (d.names[o.at.t], site, o.workload, o.bucket, o.sku, o.sku, o.store, rate, rate * o.rack_s,
+                 *o.at.beside)
+            )  # fmt: skip
     return frame("prefill", rows)
 
 

@@ -18,6 +18,7 @@ from procure.plan.tables import Kept, Placement, Prefilled, Serving
 from procure.plan.tolerance import compare, over
 from procure.rules.caches import held_seconds
 from procure.schema import RECOMPUTE, Tier
+from procure.timekey import grouped
 
 
 def limits(s: Standing, rows: Rows) -> None:
@@ -50,7 +51,7 @@ def reuse(plan: Plan, instance: Instance) -> Iterable[str]:
         kept[r.quarter, r.site, r.workload, r.store][int(r.interval)] = r.kept_requests_per_s
     hits = _hits(plan.tables["prefill"])
     share = _bucket_shares(instance)
-    served = plan.tables["serving"].groupby(["quarter", "site", "workload"])["requests_per_s"].sum().to_dict()
+    served = grouped(plan.tables["serving"], ["quarter", "site", "workload"])["requests_per_s"].sum().to_dict()
     parked_first: dict[tuple[str, str, str], float] = defaultdict(float)
     for key, cohort in kept.items():
         quarter, _, workload, store = key
@@ -75,7 +76,7 @@ def reuse(plan: Plan, instance: Instance) -> Iterable[str]:
 
 def _hits(prefill: pd.DataFrame) -> dict[Any, float]:
     reused = prefill[prefill["store"] != RECOMPUTE]
-    return reused.groupby(["quarter", "site", "workload", "store", "bucket"])["requests_per_s"].sum().to_dict()
+    return grouped(reused, ["quarter", "site", "workload", "store", "bucket"])["requests_per_s"].sum().to_dict()
 
 
 def _bucket_shares(instance: Instance) -> dict[tuple[str, str], dict[str, float]]:

@@ -125,7 +125,7 @@ def retention(d: Decided) -> pd.DataFrame:
     for at, site, w, interval, store in d.index.kept:
         share = d.value(d.m.kept[at, site, w, interval, store])
         if share > TINY:
-            rows.append((d.names[at.t], site, w, store, interval, share * d.index.load_rate[at, w]))
+            rows.append((d.names[at.t], site, w, store, interval, share * d.index.load_rate[at, w], *at.beside))
     return frame("retention", rows)
 
 
@@ -148,7 +148,7 @@ def placement(d: Decided) -> pd.DataFrame:
             entry[2] += share * o.rate * o.read_bytes
             entry[3] -= share * o.rate * o.valid_bytes
     rows = [
-        (d.names[at.t], site, w, store, d.index.tier[store], size, hits, read, max(write, 0.0), age)
+        (d.names[at.t], site, w, store, d.index.tier[store], size, hits, read, max(write, 0.0), age, *at.beside)
         for (at, site, w, store), (size, hits, read, write, age) in parked.items()
     ]
     return frame("kv_placement", rows)

@@ -15,6 +15,7 @@ from procure.report.sheets.premises import as_number
 from procure.report.sheets.purchases import ORDER_LINES, Purchases
 from procure.report.sheets.service import Service
 from procure.report.words import holds
+from procure.timekey import grouped
 
 MONEY_TOLERANCE = 1e-6
 """Share by which two amounts that should be equal may differ; an input of the sheet."""
@@ -129,7 +130,7 @@ def _money(rows: _List, plan: Plan, parts: Parts) -> None:
         found = money.lines.get((str(cost.span), str(cost.line)), [])
         npv: list[Any] = [row.labels[7] for row in found] or [0.0]
         rows.compare(f"NPV of {cost.line}, {cost.span}", total(*npv), as_number(cost.npv_usd), "USD")
-    cash_usd = plan.tables["cash"].groupby(["span", "line"])["cash_usd"].sum()
+    cash_usd = grouped(plan.tables["cash"], ["span", "line"])["cash_usd"].sum()
     for (span, line), found in money.lines.items():
         cash = [row.labels[6] for row in found]
         rows.compare(f"cash of {line}, {span}", total(*cash), float(cash_usd[span, line]), "USD")

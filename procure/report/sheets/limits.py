@@ -9,6 +9,7 @@ from procure.plan import Plan
 from procure.report.cells import Block, Expr, either, largest, smallest
 from procure.report.layout import Timeline, TimeSheet, over_time
 from procure.report.words import holds, readable
+from procure.timekey import grouped
 
 
 @dataclass(frozen=True)
@@ -26,7 +27,7 @@ def limits_sheet(plan: Plan, timeline: Timeline) -> Limits:
     table = readable(plan.tables["limits"]).assign(binding=lambda t: t["binding"].map(holds))
     keys = ["family", "site", "item", "unit"]
     used, limit = (over_time(table, keys, column, timeline, empty=None) for column in ("used", "limit"))
-    binding = table.groupby([table[k].astype(str) for k in keys])["binding"].sum().to_dict()
+    binding = grouped(table.astype(dict.fromkeys(keys, str)), keys)["binding"].sum().to_dict()
     book.heading("Limits by family, site and item", "Empty: no such limit in that quarter.")
     book.header(["Family", "Site", "Item", "Measure", "Unit", "Quarters binding", "Largest use", "Least slack"])
     worst: dict[str, Block] = {}

@@ -10,6 +10,7 @@ from procure.plan import Plan
 from procure.report.cells import Block, Call, Cell, Expr, exact, sumproduct, total
 from procure.report.layout import Row, Timeline, TimeSheet
 from procure.report.sheets.expansions import Expansions, expansions_block
+from procure.timekey import grouped, summed
 
 ORDER_LINES = {"hardware": 2, "attach": 3, "installation": 4}
 """Cash lines of what the plan orders, with the column of their unit price."""
@@ -141,11 +142,12 @@ def order_shares(plan: Plan) -> dict[str, float]:
     and attach then, over the cost of what is ordered then, is the share; 1 where an order is delivered in its quarter.
     """
     cash = plan.tables["cash"]
-    paid = cash[cash["line"].isin(("hardware", "attach"))].groupby(["sku", "quarter"])["cash_usd"].sum()
+    paid = grouped(cash[cash["line"].isin(("hardware", "attach"))], ["sku", "quarter"])["cash_usd"].sum()
     shares = {}
-    for sku, orders in plan.tables["purchases"].groupby("sku"):
+    for sku, orders in grouped(plan.tables["purchases"], ["sku"]):
         first = orders[orders["quarter"] == orders["quarter"].min()]
-        cost = float((first["count"] * (first["unit_price_usd"] + first["unit_attach_usd"])).sum())
+        each = first["unit_price_usd"] + first["unit_attach_usd"]
+        cost = summed(first.assign(usd=first["count"] * each), "usd")
         due = float(paid.get((sku, first["quarter"].iloc[0]), 0.0))
         shares[str(sku)] = due / cost if cost else 0.0
     return shares
