@@ -8,6 +8,7 @@ import pytest
 from procure.case.schema import TABLES as CASE_TABLES
 from procure.case.settings import Settings
 from procure.catalogue.sku import FIELDS
+from procure.cli import build_app
 from procure.demand.build import Demand
 from procure.families.contents import programs
 from procure.performance.points import COLUMNS
@@ -55,8 +56,20 @@ def test_program_page_names_every_constraint_family():
     assert [name for name in names if f"`{name}`" not in text] == []
 
 
+def test_the_readme_lists_every_verb_under_its_group():
+    table = (DOCS.parent / "README.md").read_text(encoding="utf-8").split("| group | verb |")[1].split("\n\n")[0]
+    told, group = {}, ""
+    for row in re.findall(r"^\| (\w*) ?\| ([^|]+) \|", table, flags=re.M):
+        group = row[0] or group
+        told |= dict.fromkeys(re.findall(r"`(\w+)`", row[1]), group)
+    verbs = {
+        (c.name or getattr(c.callback, "__name__", "")): c.rich_help_panel for c in build_app().registered_commands
+    }
+    assert told == verbs
+
+
 def test_links_between_pages_lead_somewhere():
-    pages = [*DOCS.glob("*.md"), DOCS.parent / "README.md"]
+    pages = [*DOCS.glob("*.md"), *DOCS.parent.glob("*.md")]
     links = [(p, link) for p in pages for link in re.findall(r"\]\(([^)#:]+)\)", p.read_text(encoding="utf-8"))]
     assert len(links) > 15
     assert [(p.name, link) for p, link in links if not (p.parent / link).exists()] == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -14,7 +15,9 @@ from procure.plan import Plan
 from procure.report import write_workbook
 from procure.report.workbook import build
 
-SHEETS = ["About", "Purchases", "Fleet", "Limits", "Money", "Service", "KV", "Premises", "Checks"]
+PAGE = (Path(__file__).parents[2] / "docs" / "workbook.md").read_text(encoding="utf-8")
+SHEETS = re.findall(r"^\| ([A-Z]\w+) \|", PAGE.split("## How to read it")[0], flags=re.M)
+"""What the docs list, in order."""
 ERRORS = ("#REF!", "#NAME?", "#VALUE!", "#DIV/0!", "#N/A", "#NUM!", "#NULL!", "Err:")
 HOSTILE = '=cmd|"/c calc"!A1<b>&*?~$x$_{' + "n" * 300
 
