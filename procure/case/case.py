@@ -221,6 +221,11 @@ class Case:
         return self.planned + self.lookahead
 
     @cached_property
+    def position(self) -> dict[str, int]:
+        """Position t of each quarter by its name."""
+        return {str(quarter): t for t, quarter in enumerate(self.quarters)}
+
+    @cached_property
     def premises(self) -> dict[str, Fact]:
         """The premises behind defaults that were used: ``case/<setting>`` and ``column/<table>.<column>``."""
         used = {entry.split(":")[0] for entry in self.defaults_used}

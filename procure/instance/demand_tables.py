@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 def tasks_table(case: Case, demand: Demand) -> pd.DataFrame:
     """Output time of a request at the speeds promised, as outputs grow; phases without a promise take none."""
-    position = {str(q): t for t, q in enumerate(case.quarters)}
     first = demand.buckets.drop_duplicates(["quarter", "workload"]).set_index("workload")
     rows = []
     for s in demand.scenarios.itertuples():
@@ -33,7 +32,7 @@ def tasks_table(case: Case, demand: Demand) -> pd.DataFrame:
             )
             seconds = sum(float(output_s(tokens, tps)) for tokens, tps in phases if tps > 0)
             calls, tools = np.ceil(s.calls_per_task / s.subtasks), s.tool_s / s.subtasks
-            rows.append((position[b.quarter], s.workload, seconds, float(calls), float(tools)))
+            rows.append((case.position[b.quarter], s.workload, seconds, float(calls), float(tools)))
     return table("tasks", sorted(rows))
 
 

@@ -55,8 +55,7 @@ def loads(case: Case, demand: Demand, rules: performance.Rules) -> dict[str, Loa
     asked = demand.rates[demand.rates["requests_per_s"] > 0]
     keys = ["quarter", "workload", "bucket"]
     active = demand.buckets.merge(asked[keys], on=keys)
-    position = {str(q): t for t, q in enumerate(case.quarters)}
-    active.insert(0, "t", active["quarter"].map(position))
+    active.insert(0, "t", active["quarter"].map(lambda quarter: case.position[quarter]))
     active["bucket"] = active["bucket"].astype(str)
     scenario = {row.workload: row for row in demand.scenarios.itertuples()}
     returning = demand.reuse_path[["quarter", "workload", "reused_share"]]
@@ -72,7 +71,7 @@ def loads(case: Case, demand: Demand, rules: performance.Rules) -> dict[str, Loa
             scenario[row.workload],
             by_workload[row.workload].reset_index(drop=True),
             _nodes(demand.nodes, by_workload[row.workload]),
-            {position[q]: demand.lengths[q, row.workload] for q in by_workload[row.workload]["quarter"].unique()},
+            {case.position[q]: demand.lengths[q, row.workload] for q in by_workload[row.workload]["quarter"].unique()},
         )
         for row in case.tables["workloads"].itertuples()
         if row.workload in by_workload
@@ -98,14 +97,13 @@ def _nodes(nodes: pd.DataFrame, buckets: pd.DataFrame) -> list[tuple[np.ndarray,
 
 def rates_table(case: Case, demand: Demand) -> pd.DataFrame:
     """Rates that capacity is sized for: the coincident peak, or the mean of deferrable work."""
-    position = {str(q): t for t, q in enumerate(case.quarters)}
     deferrable = dict(zip(demand.scenarios["workload"], demand.scenarios["deferrable"], strict=True))
     rows = []
     for r in demand.rates.itertuples():
         peak, mean = r.requests_per_s, r.requests_per_s * r.mean_to_peak
         sized = mean if deferrable[r.workload] else peak
         share = mean / sized if sized > 0 else 1.0
-        rows.append((position[r.quarter], r.workload, str(r.bucket), sized, share))
+        rows.append((case.position[r.quarter], r.workload, str(r.bucket), sized, share))
     return table("rates", rows)
 
 

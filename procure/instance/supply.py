@@ -149,9 +149,8 @@ def _fixed(case: Case) -> pd.DataFrame:
 
 def _reserved(case: Case) -> pd.DataFrame:
     held: dict[tuple[int, str, str], float] = {}
-    position = {str(q): t for t, q in enumerate(case.quarters)}
     for row in case.tables["reserved"].itertuples():
-        key = (position[row.quarter], row.site, row.sku)
+        key = (case.position[row.quarter], row.site, row.sku)
         held[key] = held.get(key, 0.0) + row.count
     return table("reserved", [(*key, count) for key, count in sorted(held.items())])
 
@@ -243,8 +242,7 @@ def _most_units(expansion: Any, use: dict[str, float]) -> float:
 
 
 def _budget(case: Case) -> pd.DataFrame:
-    position = {str(q): t for t, q in enumerate(case.quarters)}
-    rows = [(position[r.quarter], r.budget_usd) for r in case.tables["budget"].itertuples()]
+    rows = [(case.position[r.quarter], r.budget_usd) for r in case.tables["budget"].itertuples()]
     return table("budget", sorted(r for r in rows if math.isfinite(r[1])))
 
 

@@ -23,7 +23,6 @@ def short_prices_table(case: Case, demand: Demand) -> pd.DataFrame:
     input tokens that a cache kept for an hour holds: R returns within it, p what a return reuses, s the shared prefix.
     A workload's ``lookahead_short_usd_per_request`` stands instead where it is stated.
     """
-    position = {str(q): t for t, q in enumerate(case.quarters)}
     keys = ["quarter", "workload"]
     b = demand.buckets
     names = ["input_tokens", "thinking_tokens", "visible_tokens", "shared_prefix_tokens"]
@@ -39,7 +38,12 @@ def short_prices_table(case: Case, demand: Demand) -> pd.DataFrame:
     usd += output * stated["lookahead_short_usd_per_million_output_tokens"]
     by_request = stated["lookahead_short_usd_per_request"].astype(float)
     worth = np.where(by_request.notna(), by_request, usd / 1e6)
-    rows = zip(path["quarter"].map(position).tolist(), path["workload"].tolist(), worth.tolist(), strict=True)
+    rows = zip(
+        path["quarter"].map(lambda quarter: case.position[quarter]).tolist(),
+        path["workload"].tolist(),
+        worth.tolist(),
+        strict=True,
+    )
     return table("short_prices", sorted(rows))
 
 

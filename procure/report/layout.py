@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import pandas as pd
@@ -38,6 +39,11 @@ class Timeline:
             after = set(plan.tables["cash"]["quarter"]) - quarters
             quarters, later = quarters | after, later | after
         return cls(tuple(sorted(quarters)), frozenset(later))
+
+    @cached_property
+    def position(self) -> dict[str, int]:
+        """Position of each quarter by its name."""
+        return {quarter: i for i, quarter in enumerate(self.quarters)}
 
     @property
     def last_column(self) -> int:
@@ -153,7 +159,7 @@ def over_time(frame: pd.DataFrame, keys: list[str], value: str, timeline: Timeli
         InputError: rows of several scenarios or parts of the day would add up.
     """
     unmixed(frame, [*keys, "quarter"])
-    position = {quarter: i for i, quarter in enumerate(timeline.quarters)}
+    position = timeline.position
     result: dict[tuple[str, ...], list[Any]] = {}
     columns = [frame[k].astype(str) for k in keys]
     rows = zip(*columns, frame["quarter"], frame[value], strict=True)

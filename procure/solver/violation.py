@@ -49,9 +49,13 @@ def smallest_violation(compiled: Compiled, options: Options, instance: Instance)
     Each row is charged what it is exceeded by, in its own unit. Budget may be carried as the case allows, but no more
     than closes a gap: a breach is told in the quarter whose payments are due, not in one that could have saved for it.
     """
-    values, over = _least_breach(compiled, options, whole=False)
+    most, least = np.isfinite(compiled.row_upper), np.isfinite(compiled.row_lower)
+    limits = most != least  # most equations only count and split; they can always be met
+    values, over = _least_breach(compiled, options, limits, whole=False)
     if values is not None and not (over > SMALL).any():
-        values, over = _least_breach(compiled, options, whole=True)
+        values, over = _least_breach(compiled, options, limits, whole=True)
+    if values is None:
+        values, over = _least_breach(compiled, options, most | least, whole=False)
     if values is None:
         return ["no limit was found within the time whose breach would let a plan exist; allow more time"]
     told = {component: tell for words in contents.words().values() for component, tell in words.told.items()}
@@ -68,12 +72,14 @@ def smallest_violation(compiled: Compiled, options: Options, instance: Instance)
     return lines
 
 
-def _least_breach(compiled: Compiled, options: Options, whole: bool) -> tuple[np.ndarray | None, np.ndarray]:
-    """Values of the columns, and what each row is exceeded by, at the least total breach."""
-    most, least = np.isfinite(compiled.row_upper), np.isfinite(compiled.row_lower)
-    loose = np.flatnonzero(most != least)  # equations only count and split; they can always be met
+def _least_breach(
+    compiled: Compiled, options: Options, may: np.ndarray, whole: bool
+) -> tuple[np.ndarray | None, np.ndarray]:
+    """Values of the columns, and what each row that may be broken is exceeded by, at the least total breach."""
     rows, columns = compiled.matrix.shape
-    way = np.where(most[loose], -1.0, 1.0)
+    above, below = (np.flatnonzero(may & np.isfinite(side)) for side in (compiled.row_upper, compiled.row_lower))
+    loose = np.append(above, below)
+    way = np.append(np.full(len(above), -1.0), np.ones(len(below)))
     slack = sparse.csr_matrix((way, (loose, np.arange(len(loose)))), shape=(rows, len(loose)))
     free = {name for words in contents.words().values() for name in words.spared}
     spared = np.array([name.partition("[")[0] in free for name in compiled.columns])
@@ -93,5 +99,5 @@ def _least_breach(compiled: Compiled, options: Options, whole: bool) -> tuple[np
     over = np.zeros(rows)
     if answer.values is None:
         return None, over
-    over[loose] = answer.values[columns:]
+    np.add.at(over, loose, answer.values[columns:])
     return answer.values[:columns], over

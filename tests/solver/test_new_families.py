@@ -46,6 +46,11 @@ def one_rack_spare(m: Any, index: Any) -> None:
     m.one_spare = block_rows(index.serve_by_pool, rule=rule)
 
 
+def half_of_each_served_twice(m: Any, index: Any) -> None:
+    """An equation that no fleet meets: shares short are at most 1."""
+    m.twice = block_rows(index.loads, rule=lambda m, at, w: m.short[at, w] == 1.5)
+
+
 def crowded(m: Any, index: Any) -> None:
     """More racks serve less: beyond three at a site, each takes a tenth of all service away."""
 
@@ -105,6 +110,7 @@ def test_the_quarters_broken_by_a_family_are_cut_off_and_not_an_error(adding, mo
         (at_most_a_tenth_short, "served_share"),
         (at_most_a_tenth_short_by_bound, "positions"),
         (one_rack_spare, "one_spare"),
+        (half_of_each_served_twice, "twice[1, chat] exceeded by 0.5"),
     ],
 )
 def test_what_no_fleet_can_mend_is_infeasible_and_the_row_is_told(adding, method, family, told):

@@ -168,11 +168,10 @@ def _same_rate(cash: pd.DataFrame, timeline: Timeline, rate: float) -> None:
     Raises:
         InputError: a discount factor does not follow from the rate.
     """
-    position = {quarter: i for i, quarter in enumerate(timeline.quarters)}
     wrong = {
         (quarter, factor)
         for quarter, factor in zip(cash["quarter"], cash["discount_factor"], strict=True)
-        if abs(factor - (1 + rate) ** (-position[quarter] / 4)) > 1e-9
+        if abs(factor - (1 + rate) ** (-timeline.position[quarter] / 4)) > 1e-9
     }
     expected = f"Does not follow from the premise {RATE} = {rate:g}."
     hint = "Cash and premises belong to different runs: solve the case again."
