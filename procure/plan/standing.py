@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import pandas as pd
 
 from procure.instance import Instance
-from procure.instance.tables import PodPlaces, Rate, Reserved, SkuRow, StoreUnit
-from procure.plan.tables import Batch, Placement, Pods
+from procure.instance.tables import PodPlaces, Rate, Reserved, Serve, SkuRow, StoreUnit
+from procure.plan.tables import Batch, Placement, Pods, Prefilled, Serving
 from procure.quarter import SECONDS_PER_DAY
 from procure.rules.places import hosts_of
 
@@ -42,9 +41,8 @@ class Standing:
         for held in instance.rows(Reserved):
             self.reserved[self.quarters[held.t], held.site, held.sku] += held.count
         self.busy: dict[tuple[str, str, str], float] = defaultdict(float)
-        for name in ("serving", "prefill"):
-            for r in tables[name].itertuples():
-                self.busy[r.quarter, r.site, r.sku] += r.racks
+        for work in (*self.decoding, *Prefilled.rows(tables["prefill"])):
+            self.busy[work.quarter, work.site, work.sku] += work.racks
         self.pods = {(r.quarter, r.site): r.pods for r in Pods.rows(tables["pods"])}
         self.places = {r.site: r for r in instance.rows(PodPlaces)}
 
@@ -62,9 +60,19 @@ class Standing:
         return dict(zip(self.instance["stores"]["store"], self.instance["stores"]["tier"], strict=True))
 
     @cached_property
-    def units(self) -> dict[str, list[Any]]:
+    def points(self) -> dict[str, Serve]:
+        """Operating points of the instance by their identifier."""
+        return {r.point: r for r in self.instance.rows(Serve)}
+
+    @cached_property
+    def decoding(self) -> list[Serving]:
+        """Rows of the plan's ``serving``."""
+        return Serving.rows(self.tables["serving"])
+
+    @cached_property
+    def units(self) -> dict[str, list[StoreUnit]]:
         """Rows of ``store_units`` by store."""
-        units: dict[str, list[Any]] = defaultdict(list)
+        units: dict[str, list[StoreUnit]] = defaultdict(list)
         for r in self.instance.rows(StoreUnit):
             units[r.store].append(r)
         return units

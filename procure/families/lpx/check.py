@@ -6,12 +6,12 @@ from collections import defaultdict
 from collections.abc import Iterable
 
 from procure.instance import Instance
-from procure.instance.tables import LpxCopy, Serve
+from procure.instance.tables import LpxCopy
 from procure.plan.limits import Rows
 from procure.plan.part import Check
 from procure.plan.plan import Plan
 from procure.plan.standing import Standing
-from procure.plan.tables import Copies, Serving
+from procure.plan.tables import Copies
 from procure.schema import SkuKind
 
 
@@ -23,8 +23,8 @@ def limits(s: Standing, rows: Rows) -> None:
         taken[r.quarter, r.site, r.sku] += r.racks
         copies[r.quarter, r.site, r.card, r.sku] = r
     used: dict[tuple[str, str, str, str], float] = defaultdict(float)
-    point = {r.point: r for r in s.instance.rows(Serve)}
-    for decode in Serving.rows(s.tables["serving"]):
+    point = s.points
+    for decode in s.decoding:
         if decode.lpx_racks:
             used[decode.quarter, decode.site, point[decode.point].card, point[decode.point].lpx_sku] += decode.lpx_racks
     cap = s.instance.settings["utilisation_cap"]

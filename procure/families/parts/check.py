@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import Any
 
+from procure.instance.tables import StoreUnit
 from procure.plan.limits import Rows
 from procure.plan.part import Check
 from procure.plan.standing import Standing, Stored
@@ -52,7 +52,7 @@ def _free_hosts(s: Standing, rows: Rows) -> None:
             rows.add("parts in free hosts", quarter, site, ", ".join(host for host, _ in hosts), count, room, "units")
 
 
-def _parts_needed(s: Standing, unit: Any, used: Stored) -> float:
+def _parts_needed(s: Standing, unit: StoreUnit, used: Stored) -> float:
     """Units that a store's use takes, by whichever of bytes, reads, writes and wear asks for most."""
     asked = vars(used)
     return max(float(value) / getattr(unit, name) for name, value in asked.items()) / s.sku[unit.sku].present_share

@@ -9,6 +9,7 @@ import pandas as pd
 import pyomo.environ as pyo
 
 from procure.plan.plan import frame
+from procure.plan.tables import Copies
 from procure.program.decided import Decided
 from procure.program.declare import first_stage, first_stage_rows
 from procure.program.index import Index
@@ -58,7 +59,7 @@ def pods_stay(m: Any, index: Index) -> None:
 
 def pods(d: Decided) -> pd.DataFrame:
     """Pods that the racks need: opening one costs nothing by itself, so the solver may open more than that."""
-    fleet, copies = d.table("fleet"), d.table("lpx_copies")
+    fleet, copies = d.table("fleet"), Copies.rows(d.table("lpx_copies"))
     rows = []
     for site in d.index.sites:
         opened = 0
@@ -70,8 +71,8 @@ def pods(d: Decided) -> pd.DataFrame:
                     taken[place] += units * count
             per_pod = d.index.pods_at[site]
             needed = [math.ceil(count / getattr(per_pod, kind)) for kind, count in taken.items() if count]
-            set_up = copies[(copies["quarter"] == d.names[t]) & (copies["site"] == site)]
-            needed += [math.ceil(r.copies / d.index.copies[r.card, r.sku].copies_per_pod) for r in set_up.itertuples()]
+            set_up = [r for r in copies if (r.quarter, r.site) == (d.names[t], site)]
+            needed += [math.ceil(r.copies / d.index.copies[r.card, r.sku].copies_per_pod) for r in set_up]
             opened = max([opened, *needed])
             rows.append((d.names[t], site, opened))
     return frame("pods", rows)

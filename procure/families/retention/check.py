@@ -9,12 +9,12 @@ from typing import Any
 import pandas as pd
 
 from procure.instance import Instance
-from procure.instance.tables import Age, IdleHbm, Parked, Prefill, Rate, ReturnShare, Serve
+from procure.instance.tables import Age, IdleHbm, Parked, Prefill, Rate, ReturnShare
 from procure.plan.limits import Rows
 from procure.plan.part import Check
 from procure.plan.plan import Plan
 from procure.plan.standing import Standing
-from procure.plan.tables import Kept, Placement, Prefilled, Serving
+from procure.plan.tables import Kept, Placement, Prefilled
 from procure.plan.tolerance import compare, over
 from procure.rules.caches import held_seconds
 from procure.schema import RECOMPUTE, Tier
@@ -31,12 +31,11 @@ def limits(s: Standing, rows: Rows) -> None:
 def _hbm_bytes(s: Standing, key: tuple[str, str, str]) -> float:
     """HBM for parked caches: beside running batches, and in racks that are up and idle."""
     quarter, site, store = key
-    free = {r.point: r.free_hbm_bytes for r in s.instance.rows(Serve)}
     idle = {r.sku: r.bytes for r in s.instance.rows(IdleHbm)}
-    decoding = [r for r in Serving.rows(s.tables["serving"]) if (r.quarter, r.site) == (quarter, site)]
+    decoding = [r for r in s.decoding if (r.quarter, r.site) == (quarter, site)]
     room = 0.0
     for unit in s.units[store]:
-        room += sum(r.racks * free[r.point] for r in decoding if r.sku == unit.sku)
+        room += sum(r.racks * s.points[r.point].free_hbm_bytes for r in decoding if r.sku == unit.sku)
         room += idle[unit.sku] * (s.serving(quarter, site, unit.sku) - s.busy[quarter, site, unit.sku])
     return room
 
