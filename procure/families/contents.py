@@ -32,6 +32,13 @@ NAMES = (
 
 
 @cache
+def settings() -> tuple[str, ...]:
+    """Settings of a case that families read in their program and check, ``SETTINGS`` of a family's folder."""
+    found = [getattr(import_module(f"procure.families.{name}"), "SETTINGS", ()) for name in NAMES]
+    return tuple(sorted({setting for of in found for setting in of}))
+
+
+@cache
 def programs() -> dict[str, Any]:
     """What each family brings to the program: a :class:`procure.program.part.Part` by name."""
     return {name: import_module(f"procure.families.{name}.program").PROGRAM for name in NAMES}

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from procure.instance import Instance
+import pandas as pd
 
 
 @dataclass(frozen=True)
 class Broken:
     """A row that is broken in the plan that breaks least: its key, and by how much in its own unit.
 
-    ``activity`` is its left-hand side, ``limit`` its right-hand side; ``values`` are those of all columns by name.
+    ``activity`` is its left-hand side, ``limit`` its right-hand side; ``values`` are those of all columns by name;
+    ``quarters`` and ``tables`` are the instance's.
     """
 
     key: tuple[Any, ...]
@@ -22,6 +23,8 @@ class Broken:
     activity: float
     limit: float
     values: Mapping[str, float]
+    quarters: Sequence[str]
+    tables: Mapping[str, pd.DataFrame]
 
 
 class RowWords(NamedTuple):
@@ -80,7 +83,7 @@ class Words:
     given: tuple[str, ...] = ()
     bought: tuple[str, ...] = ()
     causes: tuple[Cause, ...] = ()
-    told: Mapping[str, Callable[[Broken, Instance], str]] = field(default_factory=dict)
+    told: Mapping[str, Callable[[Broken], str]] = field(default_factory=dict)
     spared: tuple[str, ...] = ()
     no_limit: str = ""
     no_cause: str = ""

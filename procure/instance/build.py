@@ -11,6 +11,7 @@ import pandas as pd
 
 from procure import demand as demand_of
 from procure.case.frames import in_order
+from procure.families import contents
 from procure.instance import demand_tables, first_token, prefill, retention, return_shares, service, supply, worth
 from procure.instance.instance import Instance, table
 from procure.instance.stages import Build, Cache, Key
@@ -61,12 +62,7 @@ def build(case: Case, cache: Cache | None = None) -> Instance:
     tables["return_shares"] = run.stage("return_shares", shares, *return_shares.READ, "case")
     away = partial(_of, first_token.out_of_reach, first_token.READ)
     tables["out_of_reach"] = run.stage("out_of_reach", away, *first_token.READ)
-    settings = {
-        "budget_basis": case.settings.budget_basis,
-        "budget_carry": case.settings.budget_carry,
-        "utilisation_cap": case.settings.utilisation_cap,
-    }
-    return Instance(tables, settings)
+    return Instance(tables, {name: getattr(case.settings, name) for name in contents.settings()})
 
 
 def _work_tables(run: Build, loads: list[str]) -> dict[str, pd.DataFrame]:

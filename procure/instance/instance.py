@@ -21,8 +21,7 @@ _ROW = {made.schema.name: made for made in ROWS}
 class Instance:
     """Plain tables of coefficients; see :data:`procure.instance.tables.TABLES`.
 
-    ``settings`` holds the few scalars a program needs: ``budget_carry``, ``budget_basis``, ``horizon`` (quarters)
-    and ``utilisation_cap`` (of an LPX copy's time).
+    ``settings`` are those of the case that families read (:func:`procure.families.contents.settings`).
     """
 
     tables: dict[str, pd.DataFrame]

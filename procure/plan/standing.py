@@ -41,8 +41,10 @@ class Standing:
         for held in instance.rows(Reserved):
             self.reserved[self.quarters[held.t], held.site, held.sku] += held.count
         self.busy: dict[tuple[str, str, str], float] = defaultdict(float)
-        for work in (*self.decoding, *Prefilled.rows(tables["prefill"])):
-            self.busy[work.quarter, work.site, work.sku] += work.racks
+        for decode in self.decoding:
+            self.busy[decode.quarter, decode.site, decode.sku] += decode.racks
+        for fill in Prefilled.rows(tables["prefill"]):
+            self.busy[fill.quarter, fill.site, fill.sku] += fill.racks
         self.pods = {(r.quarter, r.site): r.pods for r in Pods.rows(tables["pods"])}
         self.places = {r.site: r for r in instance.rows(PodPlaces)}
 

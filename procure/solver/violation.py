@@ -65,8 +65,9 @@ def smallest_violation(compiled: Compiled, options: Options, instance: Instance)
         family, key = compiled.keys[i]
         if family in told:
             activity = float((compiled.matrix[i] @ values)[0])
-            broken = Broken(key, float(over[i]), activity, float(compiled.row_upper[i]), by_name)
-            lines.append(told[family](broken, instance))
+            limit = float(compiled.row_upper[i])
+            broken = Broken(key, float(over[i]), activity, limit, by_name, instance.quarters, instance.tables)
+            lines.append(told[family](broken))
         else:
             lines.append(in_words(family, key, float(over[i]), instance.quarters))
     return lines

@@ -10,6 +10,7 @@ import pytest
 from solved_case import Solved, solved
 from tiny_case import rich
 
+from procure.case.settings import Settings
 from procure.families import contents
 from procure.instance import build
 from procure.plan.money import Ledger
@@ -66,6 +67,11 @@ def test_every_family_has_limits_and_causes_or_says_why_not(family):
         assert bool(told) != bool(reason)
         assert told or len(reason) > LEAST_REASON
     assert bool(words.given + words.bought) == (check.limits is not None)
+
+
+def test_settings_that_families_read_are_those_of_a_case():
+    assert set(contents.settings()) <= set(Settings.model_fields)
+    assert set(build(rich()).settings) == set(contents.settings())
 
 
 def test_causes_name_components_that_there_are_and_stand_in_one_order():

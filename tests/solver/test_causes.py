@@ -87,7 +87,7 @@ def test_two_limits_of_which_neither_alone_helps_are_named_together():
 
 
 def test_a_cause_for_which_no_time_is_left_is_said_to_be_unknown(monkeypatch):
-    monkeypatch.setattr("procure.solver.explain.SECONDS", 0.0)
+    monkeypatch.setattr("procure.solver.questions.SECONDS", 0.0)
     assert set(causes(grown(sites=({"positions": 2.0},))).values()) == {"not known"}
 
 
@@ -119,7 +119,7 @@ def test_asking_of_all_workloads_at_once_says_what_asking_one_by_one_says(monkey
         tables={"fleet": OLD, "budget": budget(7e6, 9e6, 9e6, 9e6)},
     )
     together = procure.solve(case, threads=1).tables["sla"]
-    monkeypatch.setattr("procure.solver.explain.EXACT", -1.0)
+    monkeypatch.setattr("procure.solver.questions.EXACT", -1.0)
     alone = procure.solve(case, threads=1).tables["sla"]
     assert set(together["cause"]) - {""}
     assert together["cause"].tolist() == alone["cause"].tolist()
