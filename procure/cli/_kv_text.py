@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import typer
 from rich.console import Console
 from rich.table import Table
 
+from procure.cli._json import show_json
 from procure.sizing.compare import DsaPoints
 from procure.sizing.quantities import show_bytes
 
@@ -21,10 +21,6 @@ def _print(table: Table) -> None:
 
 def _count(value: int | None) -> str:
     return "no limit" if value is None else f"{value:,}"
-
-
-def _json(rows: Any) -> None:
-    typer.echo(json.dumps(rows, indent=2, allow_nan=False))
 
 
 def _table(title: str, columns: list[str]) -> Table:
@@ -50,7 +46,7 @@ def show_cards(as_json: bool) -> None:
         for card in cards
     ]
     if as_json:
-        _json(rows)
+        show_json(rows)
         return
     table = _table("Packaged cards", ["card", "layers", "longest context", "weights", "source"])
     for row in rows:
@@ -64,7 +60,7 @@ def show_rows(rows: Rows, components: bool, as_json: bool) -> None:
     for model in dict.fromkeys(row["model"] for row in rows):
         _warn([row for row in rows if row["model"] == model])
     if as_json:
-        _json(rows)
+        show_json(rows)
         return
     for model in dict.fromkeys(row["model"] for row in rows):
         _one_card([row for row in rows if row["model"] == model], components)
@@ -156,7 +152,7 @@ def _components(rows: Rows) -> None:
 def show_fits(rows: Rows, as_json: bool) -> None:
     """The longest sequence and the most sequences within a budget."""
     if as_json:
-        _json(rows)
+        show_json(rows)
         return
     first = rows[0]
     title = f"What fits in {first['budget_bytes']:,} B; KV {first['kv_format']}, {first['convention']}"
@@ -172,7 +168,7 @@ def show_fits(rows: Rows, as_json: bool) -> None:
 def show_compare(rows: Rows, sparse: str, points: DsaPoints, as_json: bool) -> None:
     """Architectures by loaded bytes, and the two lengths of DSA."""
     if as_json:
-        _json(rows)
+        show_json(rows)
         return
     first = rows[0]
     title = f"One sequence of {first['tokens']:,} tokens, KV {first['kv_format']}; least loaded per step first"

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
-import typer
 from rich.console import Console
 from rich.table import Table
 
@@ -16,25 +14,6 @@ def _console() -> Console:
     """As wide as the terminal; wide enough for every table where stdout is none."""
     console = Console()
     return console if console.is_terminal or console.width >= LEAST_WIDTH else Console(width=LEAST_WIDTH)
-
-
-def show_json(value: Any) -> None:
-    """Clean JSON on stdout; what is not a number becomes null."""
-    typer.echo(json.dumps(_plain(value), indent=2, ensure_ascii=False))
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {str(key): _plain(each) for key, each in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain(each) for each in value]
-    if hasattr(value, "__dataclass_fields__"):
-        return _plain(vars(value))
-    if hasattr(value, "item"):
-        value = value.item()
-    if isinstance(value, float) and (value != value or value in (float("inf"), float("-inf"))):
-        return None
-    return value
 
 
 def show_figure(lines: Any, load: Any, vintage: str) -> None:

@@ -27,6 +27,7 @@ def verify(
     Exit codes: 0 all holds, 2 wrong input, 7 something does not hold.
     """
     from procure.case import Case
+    from procure.cli._json import show_json
     from procure.errors import Fault, InputError
     from procure.plan import Plan, Status
     from procure.plan.verify import verify as check
@@ -40,7 +41,7 @@ def verify(
         )
     checks = check(plan, Case.read(source), folder=result)
     if as_json:
-        typer.echo(checks.to_json(orient="records"))
+        show_json(checks)
     else:
         for row in checks.itertuples():
             typer.echo(f"{'holds' if row.holds else 'FAILS'}  {row.check}{': ' + row.detail if row.detail else ''}")

@@ -69,7 +69,7 @@ def perf(  # noqa: PLR0913 - one option of the verb each
 
 
 def _fit(points: Path, out: Path | None, as_json: bool) -> None:
-    from procure.cli._perf_text import show_json
+    from procure.cli._json import show_json
     from procure.files import check_folder, write_files
     from procure.performance.fitted_premises import to_csv
     from procure.performance.refit import refit, to_toml
@@ -94,7 +94,8 @@ def _fit(points: Path, out: Path | None, as_json: bool) -> None:
 
 
 def _validate(points: Path, as_json: bool) -> None:
-    from procure.cli._perf_text import show_json, show_validation
+    from procure.cli._json import show_json
+    from procure.cli._perf_text import show_validation
     from procure.performance.validate import validate
 
     report = validate(points)
@@ -151,7 +152,8 @@ def _asked(load: Any, pools: str, tps: str | None, vintage: str, hardware: Path 
 
 
 def _figure(asked: _Asked, explain: bool, plot: Path | None, as_json: bool) -> None:
-    from procure.cli._perf_text import show_claims, show_explanation, show_figure, show_json
+    from procure.cli._json import show_json
+    from procure.cli._perf_text import show_claims, show_explanation, show_figure
     from procure.performance.claims import claims
     from procure.performance.figure import figure, measured_points
 

@@ -44,11 +44,12 @@ def check(
     from procure.case import Case
     from procure.check import check_case, show
     from procure.cli._doubts import tell
+    from procure.cli._json import show_json
 
     read = Case.read(case)
     findings = check_case(read)
     if as_json:
-        typer.echo(findings.to_json(orient="records", indent=2))
+        show_json(findings)
     else:
         typer.echo(f"{read.name}: {read.quarters[0]} to {read.quarters[-1]}, input {read.input_hash[:12]}")
         tell(read.doubts)

@@ -70,9 +70,9 @@ def trace(  # noqa: PLR0913 - one option of the verb each
     measured.sentences.append("No forecast row: the trace has no arrivals." if told is None else told.sentence)
     summary = _summary(measured, name)
     if as_json:
-        import json
+        from procure.cli._json import show_json
 
-        typer.echo(json.dumps(summary | {"files": [str(path) for path in written]}, indent=2))
+        show_json(summary | {"files": written})
         return
     for key, value in summary.items():
         if key != "sentences":

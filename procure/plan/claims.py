@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from procure.instance.tables import Serve
-from procure.plan.plan import SERVED, is_short
 from procure.plan.premises import evidence_shares, premises_table
+from procure.plan.provenance import premises_summary
+from procure.plan.status import SERVED, is_short
 from procure.plan.tables import TABLES, Check, Service, UnitCost
 from procure.plan.tolerance import MONEY, differ
 from procure.plan.unit_costs import cost_warnings, unit_costs_summary, unit_costs_table
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from procure.case import Case
     from procure.instance import Instance
     from procure.plan.plan import Plan
+    from procure.plan.summary import Summary
 
 NOT_CHECKED = {
     "case_folder": "where the case lay when the plan was made; it may have moved since",
@@ -31,6 +33,8 @@ NOT_CHECKED = {
     "threads": "how the plan was found does not show in it",
     "seconds": "how long that run took",
     "versions": "what that run was made with; a plan may be checked by another version",
+    "provenance": "when and of what that run was made; the hash of all inputs is held against the case",
+    "instance_hash": "of the coefficients as that version worked them out; limits and money are recomputed",
     "files": "held against the files themselves where a stored result is verified",
 }
 """Fields of plan.json that nothing can be held against, and why."""
@@ -62,18 +66,18 @@ def of_one_block(plan: Plan) -> Iterable[str]:
                     yield f"{name}: {column} {value}, not {only}"
 
 
-def shortfall_proven(summary: dict[str, Any]) -> bool:
+def shortfall_proven(summary: Summary) -> bool:
     """Whether no plan can be less short, by the bound on the weighted shortfall."""
     short = summary["shortfall"]
     return bool(short["share"] <= short["bound"] + SHORT)
 
 
-def gap_closed(summary: dict[str, Any]) -> bool:
+def gap_closed(summary: Summary) -> bool:
     """Whether the cost is within the gap asked for of its proven bound."""
     return summary["gap"] is not None and bool(summary["gap"] <= summary["gap_asked"] + 1e-9)
 
 
-def rightful_status(summary: dict[str, Any]) -> str:
+def rightful_status(summary: Summary) -> str:
     """Status that shortfalls and bounds give a plan whose checks all hold.
 
     ``optimal`` and ``short`` claim that both bounds are reached; a plan of which one is not is a plan at a limit.
@@ -86,7 +90,7 @@ def rightful_status(summary: dict[str, Any]) -> str:
 def summary(plan: Plan, case: Case, instance: Instance) -> Iterable[str]:
     """Every field of plan.json that follows from the case or the tables; :data:`NOT_CHECKED` names the others."""
     stated = plan.summary
-    wanted = {
+    wanted: dict[str, Any] = {
         "case": case.name,
         "planned_quarters": [str(q) for q in case.planned],
         "lookahead_quarters": [str(q) for q in case.lookahead],
@@ -99,8 +103,10 @@ def summary(plan: Plan, case: Case, instance: Instance) -> Iterable[str]:
             {"quarter": r.quarter, "site": r.site, "sku": r.sku, "count": r.count} for r in plan.purchases.itertuples()
         ],
     }
+    if stated["premises"]["count"]:  # results of earlier releases do not count them
+        wanted["premises"] = premises_summary(plan.tables["premises"])
     for key, value in wanted.items():
-        if key not in stated or not _same(stated[key], value):
+        if not _same(stated[key], value):  # type: ignore[literal-required]
             yield f"{key} is not what the case and the tables say"
     costs = unit_costs_summary(plan.tables["unit_costs"])
     if not _same_costs(stated.get("unit_costs"), costs):
@@ -163,16 +169,19 @@ def _evidence(plan: Plan, case: Case) -> Iterable[str]:
 
 def _shortfall(plan: Plan, instance: Instance) -> Iterable[str]:
     stated = plan.summary["shortfall"]
-    for key, span in (("workloads", Span.PLANNED), ("lookahead_workloads", Span.LOOKAHEAD)):
+    for key, span, told in (
+        ("workloads", Span.PLANNED, stated["workloads"]),
+        ("lookahead_workloads", Span.LOOKAHEAD, stated["lookahead_workloads"]),
+    ):
         short = {
             (r.quarter, r.workload): r
             for r in plan.rows(Service)
             if is_short(r.short_share) and instance.span[r.quarter] is span
         }
-        if Counter((w["quarter"], w["workload"]) for w in stated[key]) != Counter(short.keys()):
+        if Counter((w["quarter"], w["workload"]) for w in told) != Counter(short.keys()):
             yield f"plan.json and the SLA table name different shortfalls ({key})"
             continue
-        for w in stated[key]:
+        for w in told:
             row, label = short[w["quarter"], w["workload"]], f"{w['quarter']} {w['workload']}"
             if differ(row.short_share, w["share"]) or row.cause != w["cause"]:
                 yield f"{label}: short by {row.short_share:g}, {row.cause}; plan.json says otherwise"
@@ -180,7 +189,7 @@ def _shortfall(plan: Plan, instance: Instance) -> Iterable[str]:
         yield f"the least shortfall cannot be {stated['bound']:g} where a plan is short by {stated['share']:g}"
 
 
-def _bounds(stated: dict[str, Any]) -> Iterable[str]:
+def _bounds(stated: Summary) -> Iterable[str]:
     objective, bound, gap = stated["objective_usd"], stated["bound_usd"], stated["gap"]
     if bound is None or gap is None:
         if bound is not gap:

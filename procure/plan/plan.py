@@ -2,61 +2,25 @@
 
 from __future__ import annotations
 
-import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from enum import StrEnum
 from pathlib import Path
 from typing import Any, TypeVar
 
 import pandas as pd
 
 from procure.csvtext import guarded, unguarded
-from procure.errors import Fault, InputError, guard_reader
+from procure.errors import Fault, InputError
 from procure.files import Listed, Tell, check_folder, silent, write_files
-from procure.plan.reading import ADDED_TABLES, summary_faults, table_faults, with_added
+from procure.plan.reading import ADDED_TABLES, table_faults, with_added
+from procure.plan.status import Status
+from procure.plan.summary import RESULT, Summary, read_summary
 from procure.plan.tables import ROWS, TABLES
 from procure.schema import Row, Span
 
-RESULT = "plan.json"
-"""The listing of a result folder."""
-
-
-SERVED = 2e-5
-"""A workload of which no more than this share of its own demand is unserved counts as served.
-
-The program, its decomposition, the status of a plan and its verification all use this one share. It is far below what
-a forecast knows and far above what rounding leaves, so that demand which fills a fleet to the last digit needs no
-further rack.
-"""
-
-
-def is_short(share: float) -> bool:
-    """Whether a share unserved is more than counts as served."""
-    return share > 1.1 * SERVED  # the stage that holds a shortfall may leave a little more
-
-
 R = TypeVar("R", bound=Row)
 _ROW = {made.schema.name: made for made in ROWS}
-
-
-class Status(StrEnum):
-    """How a run ended; each has one exit code."""
-
-    OPTIMAL = "optimal"
-    """Within the gap asked for, every SLA met."""
-    SHORT = "short"
-    """Within the gap asked for, but some requests cannot be served."""
-    LIMIT = "limit_with_plan"
-    """Stopped by a limit with a feasible plan, whose bound is known."""
-    UNVERIFIED = "verification_failed"
-    """The plan does not pass its own verification."""
-
-    @property
-    def exit_code(self) -> int:
-        """The process exit code for this status."""
-        return {Status.OPTIMAL: 0, Status.SHORT: 6, Status.LIMIT: 5, Status.UNVERIFIED: 7}[self]
 
 
 @dataclass(frozen=True)
@@ -67,7 +31,7 @@ class Plan:
     DataFrame of the columns, kinds and units that are described there.
     """
 
-    summary: dict[str, Any]
+    summary: Summary
     tables: dict[str, pd.DataFrame] = field(repr=False)
 
     @property
@@ -95,10 +59,11 @@ class Plan:
         """The unit of each column of a table; empty for texts and where the row itself names it."""
         return {column.name: column.unit for column in TABLES[table].columns}
 
-    def with_status(self, status: Status, checks: pd.DataFrame | None = None) -> Plan:
-        """The same plan with another status and, if given, other checks."""
-        tables = dict(self.tables) if checks is None else {**self.tables, "checks": checks}
-        return Plan({**self.summary, "status": str(status)}, tables)
+    def verified(self, checks: pd.DataFrame, seconds: Mapping[str, float]) -> Plan:
+        """The plan with its checks, and its status where they hold; with the seconds that its run took so far."""
+        status = self.status if checks["holds"].all() else Status.UNVERIFIED
+        summary: Summary = {**self.summary, "status": str(status), "seconds": {"load": 0.0, **seconds, "write": 0.0}}
+        return Plan(summary, {**self.tables, "checks": checks})
 
     @staticmethod
     def check_target(folder: str | Path) -> None:
@@ -110,19 +75,24 @@ class Plan:
         check_folder(folder, RESULT, _is_result, "A folder that is new or empty, or holds a result of procure.")
 
     def write(
-        self, folder: str | Path, extras: Callable[[Plan, Path], object] | None = None, tell: Tell = silent
+        self,
+        folder: str | Path,
+        extras: Callable[[Plan, Path], object] | None = None,
+        tell: Tell = silent,
+        load_s: float | None = None,
     ) -> Path:
         """Write ``tables/*.csv``, whatever ``extras`` adds, and ``plan.json`` to a folder, all or nothing.
 
         The result is made inside the folder and its files are renamed into place, so that a run that dies leaves an
         earlier result whole. ``plan.json`` lists the files with their hashes; only files that an earlier ``plan.json``
-        lists, and that are as they were written, are replaced (see :mod:`procure.files`). The seconds that writing
-        took go into the summary that is stored.
+        lists, and that are as they were written, are replaced (see :mod:`procure.files`). The seconds that reading
+        the case and writing took go into the summary that is stored.
 
         Args:
             folder: new, empty, or with an earlier result.
             extras: writes further files of the result into a folder that it is given.
             tell: called with a sentence for each file that was kept aside.
+            load_s: seconds that reading the case took, where they are known.
 
         Raises:
             InputError: the folder holds something that is not a result.
@@ -139,7 +109,9 @@ class Plan:
                 extras(self, fresh)
 
         def content() -> dict[str, Any]:
-            seconds = {**self.summary.get("seconds", {}), "write": round(time.perf_counter() - started, 4)}
+            seconds = {**self.summary["seconds"], "write": round(time.perf_counter() - started, 4)}
+            if load_s is not None:
+                seconds["load"] = round(load_s, 4)
             return {**self.summary, "seconds": seconds}
 
         write_files(folder, make, listing=RESULT, is_ours=_is_result, content=content, tell=tell)
@@ -168,9 +140,10 @@ class Plan:
             InputError: ``plan.json`` or a table is missing, cannot be read, or holds what a plan does not.
         """
         folder = Path(folder)
-        with guard_reader(str(folder / "plan.json"), "A result folder of procure is needed."):
-            summary = json.loads((folder / "plan.json").read_text(encoding="utf-8"))
-        faults = summary_faults(str(folder / "plan.json"), summary, [str(status) for status in Status])
+        try:
+            summary, faults = read_summary(folder / RESULT), []
+        except InputError as error:
+            summary, faults = None, error.faults
         tables = {}
         for name, table in TABLES.items():
             path = folder / "tables" / f"{name}.csv"
@@ -187,7 +160,7 @@ class Plan:
             cells = with_added(unguarded(cells), table)
             faults += table_faults(str(path), cells, table)
             tables[name] = cells
-        if faults:
+        if faults or summary is None:
             raise InputError(faults)
         return cls(summary, tables)
 

@@ -20,7 +20,8 @@ from procure.instance import Instance, build
 from procure.plan import claims
 from procure.plan.limits import BINDING_SHARE, limits_table
 from procure.plan.money import cash_table, costs_table
-from procure.plan.plan import Plan, Status, frame
+from procure.plan.plan import Plan, frame
+from procure.plan.status import Status
 from procure.plan.tables import Cash, Cost, Limit
 from procure.plan.tolerance import ABSOLUTE, MONEY, RELATIVE, differ, over
 from procure.timekey import grouped, summed

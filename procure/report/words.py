@@ -9,6 +9,7 @@ import pandas as pd
 
 from procure.families.contents import given_limits
 from procure.plan import Plan, Status
+from procure.plan.summary import Summary
 from procure.quarter import Quarter
 from procure.timekey import grouped, summed, unmixed
 
@@ -162,7 +163,7 @@ def causes(plan: Plan, span: str) -> list[str]:
     return sentences
 
 
-def evidence_lines(summary: dict[str, Any]) -> list[tuple[str, str, float]]:
+def evidence_lines(summary: Summary) -> list[tuple[str, str, float]]:
     """What shares of money and rack-seconds rest on which kind of evidence: (what, kind, share)."""
     names = {"money": "Money", "rack_seconds": "Rack-seconds"}
     return [

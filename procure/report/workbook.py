@@ -128,8 +128,8 @@ def _dress(book: Any, page: Any, sheet: Sheet) -> None:
 
 def _created(plan: Plan) -> datetime:
     """The date the plan states, or the first day of its first quarter, so that the bytes follow from the plan."""
-    stated = plan.summary.get("created")
+    stated = plan.summary["provenance"]["made"]
     if stated:
-        return datetime.fromisoformat(str(stated)).replace(tzinfo=None)
+        return datetime.fromisoformat(stated).replace(tzinfo=None)
     first = Quarter(Timeline.of(plan).quarters[0])
     return datetime(first.year, 3 * first.number - 2, 1, tzinfo=UTC).replace(tzinfo=None)

@@ -10,7 +10,7 @@ import numpy as np
 from pyomo.repn.plugins.standard_form import LinearStandardFormCompiler
 from scipy import sparse
 
-from procure.plan.plan import SERVED
+from procure.plan.status import SERVED
 from procure.program import Program
 from procure.program.declare import Rows, block_of, declaration
 from procure.timekey import TimeKey

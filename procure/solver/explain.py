@@ -15,7 +15,7 @@ import numpy as np
 from procure.families import contents
 from procure.instance import Instance
 from procure.instance.first_token import at_best
-from procure.plan.plan import SERVED
+from procure.plan.status import SERVED
 from procure.program import Program
 from procure.solver.compile import Compiled
 from procure.solver.highs import Options

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import math
-import platform
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -18,8 +16,11 @@ from procure.case import Case
 from procure.families.scales import BASIS_POINTS, USD_PER_UNIT
 from procure.instance import Instance, build
 from procure.plan.claims import rightful_status
-from procure.plan.plan import Plan, Status, is_short
+from procure.plan.plan import Plan
 from procure.plan.premises import evidence_shares, premises_table
+from procure.plan.provenance import premises_summary, provenance, versions
+from procure.plan.status import Status, is_short
+from procure.plan.summary import Short, Shortfall, Summary
 from procure.plan.unit_costs import cost_warnings, unit_costs_summary
 from procure.plan.verify import checks_of
 from procure.program import Program
@@ -52,9 +53,9 @@ class NoPlan(Exception):
 class Clock:
     """Seconds by phase."""
 
-    def __init__(self) -> None:
+    def __init__(self, started: float) -> None:
         self.seconds: dict[str, float] = {}
-        self._last = time.perf_counter()
+        self._last = started
 
     def lap(self, phase: str) -> None:
         """Time since the last lap belongs to a phase."""
@@ -97,10 +98,21 @@ def solve(  # noqa: PLR0913 - one option of the search each, by name
         Infeasible: no plan fits the limits whatever is left unserved.
         NoPlan: the time limit, or the wish to stop, came before any plan.
     """
-    clock = Clock()
     options = Options(gap, time_limit_s, threads, seed, progress, stop)
     options.report("sizing", None, None)
-    instance = build(case)
+    return plan_of(case, build(case), options, method, mps)
+
+
+def plan_of(
+    case: Case, instance: Instance, options: Options, method: Method = "decomposed", mps: str | Path | None = None
+) -> Plan:
+    """The plan of a case whose instance is at hand; as :func:`solve`, whose ``options`` began when the case was taken.
+
+    Raises:
+        Infeasible: as :func:`solve`.
+        NoPlan: as :func:`solve`.
+    """
+    clock = Clock(options.started)
     clock.lap("size")
     options.report("building the program", None, None)
     program = build_program(instance)
@@ -124,14 +136,13 @@ def solve(  # noqa: PLR0913 - one option of the search each, by name
     summary = _summary(case, instance, compiled, tables, final, least_short, options, method)
     if mps is not None:
         summary["mps_scale"] = USD_PER_UNIT
-    plan = Plan({**summary, "evidence": evidence_shares(tables, case)}, tables)
+    summary["status"] = rightful_status(summary)
+    plan = Plan(summary, tables)
     clock.lap("tables")
     options.report("verification", final.objective, final.bound)
-    plan = plan.with_status(Status(rightful_status(plan.summary)))
     checks = checks_of(plan, case, instance)
     clock.lap("verify")
-    plan = Plan({**plan.summary, "seconds": {"load": 0.0, **clock.seconds, "write": 0.0}}, tables)
-    return plan.with_status(plan.status if checks["holds"].all() else Status.UNVERIFIED, checks)
+    return plan.verified(checks, clock.seconds)
 
 
 def _stages(compiled: Compiled, options: Options, method: Method, instance: Instance) -> tuple[Solution, Solution]:
@@ -199,7 +210,7 @@ def _summary(
     least_short: Solution,
     options: Options,
     method: Method,
-) -> dict[str, Any]:
+) -> Summary:
     objective, bound = _cost_usd(compiled, tables, final)
     planned = tables["purchases"][tables["purchases"]["span"] == "planned"]
     return {
@@ -220,17 +231,18 @@ def _summary(
         "purchases": [
             {"quarter": r.quarter, "site": r.site, "sku": r.sku, "count": int(r.count)} for r in planned.itertuples()
         ],
-        "versions": {
-            "procure": version("procure"),
-            "python": platform.python_version(),
-            **{name: version(name) for name in ("highspy", "pyomo", "pandas", "numpy")},
-        },
+        "versions": versions(),
         "input_hash": case.input_hash,
+        "instance_hash": instance.hash,
+        "provenance": provenance(case),
+        "premises": premises_summary(tables["premises"]),
         "unit_costs": unit_costs_summary(tables["unit_costs"]),
         "cost_warnings": cost_warnings(tables["unit_costs"]),
         "demand_notes": instance["notes"]["sentence"].tolist(),
         "defaults_used": list(case.defaults_used),
         "doubts": [str(doubt) for doubt in case.doubts],
+        "evidence": evidence_shares(tables, case),
+        "seconds": {},
     }
 
 
@@ -247,7 +259,7 @@ def _cost_usd(compiled: Compiled, tables: dict[str, pd.DataFrame], final: Soluti
     return objective, bound
 
 
-def _shortfall(case: Case, instance: Instance, sla: pd.DataFrame, least: Solution) -> dict[str, Any]:
+def _shortfall(case: Case, instance: Instance, sla: pd.DataFrame, least: Solution) -> Shortfall:
     """Who is short in planned and look-ahead quarters, and the weighted share with its bound."""
     short = sla[sla["short_share"].map(is_short).astype(bool)]
     in_plan = short["quarter"].isin({str(q) for q in case.planned})
@@ -259,7 +271,7 @@ def _shortfall(case: Case, instance: Instance, sla: pd.DataFrame, least: Solutio
     }
 
 
-def _shortfalls(short: pd.DataFrame) -> list[dict[str, Any]]:
+def _shortfalls(short: pd.DataFrame) -> list[Short]:
     """Rows of the SLA table that are short, as plan.json tells them."""
     return [
         {"quarter": r.quarter, "workload": r.workload, "share": r.short_share, "cause": r.cause}

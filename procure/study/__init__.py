@@ -1,5 +1,8 @@
 """Studies: the same case, changed and solved again."""
 
+from procure.study.change import Change, Effort
+from procure.study.outcome import Outcome, is_bug
+from procure.study.run import Step, Study
 from procure.study.sweep import long_form, sweep
 
-__all__ = ["long_form", "sweep"]
+__all__ = ["Change", "Effort", "Outcome", "Step", "Study", "is_bug", "long_form", "sweep"]

@@ -1,11 +1,9 @@
-"""A sweep: every point a verified plan, or a row that says why there is none."""
+"""A sweep: every combination of values a changed case; every outcome a row, of a plan or with the reason of none."""
 
 from __future__ import annotations
 
 import csv
-import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,26 +11,17 @@ import pandas as pd
 
 from procure.case import Case
 from procure.csvtext import guard
-from procure.errors import Fault, InputError
-from procure.files import check_folder
-from procure.plan import Plan
-from procure.solver import Infeasible, NoPlan, solve
+from procure.errors import InputError
+from procure.study.change import Effort
+from procure.study.outcome import Outcome
+from procure.study.run import Step, Study
 from procure.study.vary import grid
-from procure.timekey import summed
 
-FACTS = ("status", "reason", "objective_usd", "bound_usd", "gap", "shortfall_share", "planned_capex_usd", "seconds")
+FACTS = (
+    "status", "reason", "objective_usd", "bound_usd", "gap", "shortfall_share", "planned_capex_usd", "seconds", "error",
+)  # fmt: skip
 """Columns of ``sweep.csv`` between what was varied and the counts by SKU (``ordered <sku>``)."""
-
-
-@dataclass(frozen=True)
-class Step:
-    """Progress of a sweep: a point has finished."""
-
-    done: int
-    total: int
-    point: dict[str, Any]
-    status: str
-    seconds_left: float
+TABLE = "sweep.csv"
 
 
 def sweep(
@@ -40,52 +29,51 @@ def sweep(
     vary: Mapping[str, Sequence[Any]],
     *,
     out: str | Path | None = None,
+    jobs: int = 1,
     progress: Callable[[Step], None] | None = None,
     stop: Callable[[], bool] | None = None,
-    **options: Any,
+    **effort: Any,
 ) -> pd.DataFrame:
     """Solve a case for every combination of values.
 
     Args:
         case: where every point starts from.
         vary: name → values; names as :meth:`procure.Case.with_value` takes them.
-        out: folder that is new or empty for ``sweep.csv`` (a row as soon as a point finishes) and ``points/`` with
-            each plan; nothing is stored without it.
+        out: folder that is new or empty, or holds this sweep, which then goes on: ``study.json`` says what was asked,
+            ``outcomes.jsonl`` has a line and ``sweep.csv`` a row as soon as a point finishes, and ``points/`` each
+            plan; nothing is stored without it.
+        jobs: points worked on at a time, each in a process of its own. A script that asks for more than one stands
+            below ``if __name__ == "__main__":``.
         progress: called after each point, with the seconds left at the pace so far.
-        stop: asked often; once it is true, the point at hand ends as at a time limit, and no other is begun.
-        options: as for :func:`procure.solve`.
+        stop: asked often; once it is true, the points at hand end as at a time limit, and no other is begun.
+        effort: ``gap``, ``time_limit_s`` (of each point), ``threads``, ``seed`` and ``method`` as for
+            :func:`procure.solve`; threads that are left open share the cores among the jobs.
 
     Returns:
         one row per point: the values, status (of the plan, or ``failed``), the reason of a failure, objective and bound
-        (USD), gap, shortfall (share of weighted planned demand), capital of planned orders (USD), seconds, and units
-        ordered in planned quarters by SKU (columns ``ordered <sku>``).
+        (USD), gap, shortfall (share of weighted planned demand), capital of planned orders (USD), seconds, the class of
+        what failed, and units ordered in planned quarters by SKU (columns ``ordered <sku>``).
 
     Raises:
-        InputError: ``out`` holds something, or a name of which no value fits the case. A value that fits nowhere beside
-            others that do is a point that failed.
+        InputError: ``out`` holds something else, or a name of which no value fits the case. A value that fits nowhere
+            beside others that do is a point that failed.
     """
     _check_names(case, vary)
-    points = grid(vary)
-    folder = None if out is None else _fresh_folder(Path(out))
+    study = Study("sweep", case, grid(vary), Effort(**effort))
+    folder = None if out is None else Path(out)
     skus = sorted(case.settings.may_buy)
     columns = [*vary, *FACTS, *(f"ordered {sku}" for sku in skus)]
-    if folder is not None:
-        _append(folder / "sweep.csv", columns)
-    rows: list[dict[str, Any]] = []
-    started = time.perf_counter()
-    for number, point in enumerate(points, start=1):
-        row, plan = _solve_point(case, point, {**options, "stop": stop})
-        row |= {f"ordered {sku}": _ordered(plan, sku) for sku in skus}
-        rows.append(row)
+
+    def told(step: Step) -> None:
         if folder is not None:
-            _append(folder / "sweep.csv", [row.get(c, "") for c in columns])
-            if plan is not None:
-                plan.write(folder / "points" / f"{number:03d}")
+            _store(folder / TABLE, columns, [_row(step.outcome, skus)], "a")
         if progress is not None:
-            pace = (time.perf_counter() - started) / number
-            progress(Step(number, len(points), point, row["status"], pace * (len(points) - number)))
-        if stop is not None and stop():
-            break
+            progress(step)
+
+    found = study.run(folder, jobs, told, stop or (lambda: False))
+    rows = [_row(outcome, skus) for outcome in found]
+    if folder is not None:
+        _store(folder / TABLE, columns, rows, "w")
     return pd.DataFrame(rows, columns=columns)
 
 
@@ -114,50 +102,20 @@ def _check_names(case: Case, vary: Mapping[str, Sequence[Any]]) -> None:
                 raise first
 
 
-def _solve_point(
-    case: Case, point: Mapping[str, Any], options: Mapping[str, Any]
-) -> tuple[dict[str, Any], Plan | None]:
-    started = time.perf_counter()
-    row: dict[str, Any] = dict(point)
-    try:
-        changed = case
-        for name, value in point.items():
-            changed = changed.with_value(name, value)
-        plan = solve(changed, **options)
-    except (InputError, Infeasible, NoPlan) as error:
-        seconds = round(time.perf_counter() - started, 2)
-        return row | {"status": "failed", "reason": " ".join(str(error).split()), "seconds": seconds}, None
-    row |= {
-        "status": str(plan.status),
-        "reason": "",
-        "objective_usd": plan.objective_usd,
-        "bound_usd": plan.summary["bound_usd"],
-        "gap": plan.summary["gap"],
-        "shortfall_share": plan.summary["shortfall"]["share"],
-        "planned_capex_usd": summed(plan.purchases, "capex_usd"),
-        "seconds": round(time.perf_counter() - started, 2),
-    }
-    return row, plan
+def _row(outcome: Outcome, skus: Sequence[str]) -> dict[str, Any]:
+    """An outcome as a row; an empty cell is what a failed point does not know."""
+    told = {name: getattr(outcome, name) for name in ("status", "reason", "seconds", "error")}
+    row = {**outcome.change, **{name: outcome.facts.get(name) for name in FACTS}, **told}
+    bought = outcome.facts.get("purchases", [])
+    counts = {sku: sum(order["count"] for order in bought if order["sku"] == sku) for sku in skus}
+    return row | {f"ordered {sku}": None if outcome.failed else counts[sku] for sku in skus}
 
 
-def _ordered(plan: Plan | None, sku: str) -> int | None:
-    if plan is None:
-        return None
-    bought = plan.purchases
-    return int(summed(bought[bought["sku"] == sku], "count"))
-
-
-def _fresh_folder(folder: Path) -> Path:
-    if folder.is_file() or (folder.exists() and any(folder.iterdir())):
-        raise InputError([Fault(str(folder), 0, "", "", "A folder that is new or empty.", "Name another folder.")])
-    check_folder(folder)
-    folder.mkdir(parents=True, exist_ok=True)
-    return folder
-
-
-def _append(path: Path, row: list[Any]) -> None:
-    """One line, on disk before the next point begins."""
-    with path.open("a", newline="", encoding="utf-8") as file:
-        csv.writer(file, lineterminator="\n").writerow(
-            ["" if cell is None else guard(cell) if isinstance(cell, str) else cell for cell in row]
-        )
+def _store(path: Path, columns: Sequence[str], rows: Sequence[Mapping[str, Any]], mode: str) -> None:
+    """Rows at the end of a table (``a``), which gets its header first, or in place of it (``w``)."""
+    head = [dict(zip(columns, columns, strict=True))] if mode == "w" or not path.exists() else []
+    with path.open(mode, newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        for row in (*head, *rows):
+            cells = (row.get(column) for column in columns)
+            writer.writerow(["" if c is None else guard(c) if isinstance(c, str) else c for c in cells])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pandas as pd
@@ -100,7 +101,12 @@ def test_a_limit_with_a_plan_exits_5_and_keeps_the_plan(case, tmp_path, monkeypa
     from procure.plan import Status
 
     original = solver.solve
-    monkeypatch.setattr(solver, "solve", lambda *a, **k: original(*a, **k).with_status(Status.LIMIT))
+
+    def at_limit(*args, **options):
+        plan = original(*args, **options)
+        return replace(plan, summary={**plan.summary, "status": str(Status.LIMIT)})
+
+    monkeypatch.setattr(solver, "solve", at_limit)
     assert run("solve", case, "-o", tmp_path / "out", "--threads", 1) == 5
     assert Plan.read(tmp_path / "out").summary["status"] == "limit_with_plan"
 
@@ -168,9 +174,11 @@ def test_sweep_shows_its_table_and_writes_its_files(case, tmp_path, capsys):
     assert "1/2" in told.err
     assert "left" in told.err
     assert "gb300-nvl72" in told.out
-    assert {p.name for p in (tmp_path / "out").iterdir()} == {"sweep.csv", "sweep.png", "points"}
+    assert {p.name for p in (tmp_path / "out").iterdir()} == {
+        "sweep.csv", "sweep.png", "points", "study.json", "outcomes.jsonl",
+    }  # fmt: skip
     assert (tmp_path / "out" / "sweep.png").stat().st_size > 1_000
-    assert "sweep.csv, sweep.png, points/" in told.out
+    assert "sweep.csv, sweep.png, points/, study.json" in told.out
 
 
 def test_sweep_json_is_alone_on_stdout(case, tmp_path, capsys):

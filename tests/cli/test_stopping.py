@@ -13,7 +13,7 @@ from tiny_case import tiny
 
 import procure
 from procure.cli import main
-from procure.cli.plan import Stopping
+from procure.cli._stopping import Stopping
 from procure.plan import Plan, Status
 from procure.solver import NoPlan, Progress
 from procure.solver.explain import UNKNOWN

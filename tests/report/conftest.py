@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import deepcopy
 from typing import Any
 
 import pandas as pd
@@ -10,6 +11,7 @@ import pytest
 
 from procure.plan import Plan
 from procure.plan.plan import frame
+from procure.plan.summary import EARLIER
 from procure.plan.tables import TABLES
 from procure.quarter import Quarter
 from procure.timekey import BASE, PEAK
@@ -115,7 +117,7 @@ def make_plan(rename: Callable[[str], str] = lambda name: name, price_factor: fl
              "seconds": {"solve": 12.0}, "evidence": {"money": {"analyst": 0.7, "assumption": 0.3}}}  # fmt: skip
     bought = made["purchases"]
     facts["purchases"] = bought.loc[bought["span"] == "planned", ["quarter", "site", "sku", "count"]].to_dict("records")
-    return Plan({**facts, **summary}, made)
+    return Plan({**deepcopy(EARLIER), **facts, **summary}, made)
 
 
 def _cash(flows: list[tuple]) -> pd.DataFrame:

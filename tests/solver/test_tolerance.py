@@ -14,7 +14,7 @@ import procure
 from procure.case import Case
 from procure.families.scales import BASIS_POINTS
 from procure.instance import build
-from procure.plan.plan import SERVED
+from procure.plan.status import SERVED
 from procure.program import build as build_program
 from procure.solver import master as master_module
 from procure.solver.compile import compile_program

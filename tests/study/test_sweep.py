@@ -62,7 +62,12 @@ def test_the_file_says_what_the_frame_says(tmp_path):
     stored = pd.read_csv(tmp_path / "out" / "sweep.csv", keep_default_na=False)
     assert list(stored.columns) == ["isl_growth_per_year", *FACTS, f"ordered {GB}"] == list(frame.columns)
     assert stored["objective_usd"].tolist() == frame["objective_usd"].tolist()
-    assert {path.name for path in (tmp_path / "out").iterdir()} == {"sweep.csv", "points"}
+    assert {path.name for path in (tmp_path / "out").iterdir()} == {
+        "sweep.csv",
+        "points",
+        "study.json",
+        "outcomes.jsonl",
+    }
 
 
 def test_a_point_that_fails_is_a_row_with_its_reason_and_the_others_go_on(tmp_path):

@@ -8,7 +8,8 @@ import pandas as pd
 import pyomo.environ as pyo
 
 from procure.families.scales import BASIS_POINTS, USD_PER_UNIT
-from procure.plan.plan import SERVED, frame
+from procure.plan.plan import frame
+from procure.plan.status import SERVED
 from procure.program.decided import TINY, Decided
 from procure.program.declare import More, block_rows, first_stage, recourse
 from procure.program.index import Index, group, lookup

@@ -55,10 +55,10 @@ def about_sheet(plan: Plan, timeline: Timeline) -> About:
     row.heading("Run")
     objective = row.fact("Objective", plan.objective_usd, "USD", "net present cost, solver output", "solver:usd")
     bound = None
-    if summary.get("bound_usd") is not None:
-        bound = row.fact("Bound", float(summary["bound_usd"]), "USD", "no plan can cost less", "solver:usd")
-    if summary.get("gap") is not None:
-        row.fact("Gap", float(summary["gap"]), "", "share of the objective that is not proven", "solver:rate")
+    if summary["bound_usd"] is not None:
+        bound = row.fact("Bound", summary["bound_usd"], "USD", "no plan can cost less", "solver:usd")
+    if summary["gap"] is not None:
+        row.fact("Gap", summary["gap"], "", "share of the objective that is not proven", "solver:rate")
     row.fact("Status", str(plan.status), "", status_sentence(plan), "solver")
     planned = [q for q in timeline.quarters if q not in timeline.later]
     row.fact(
@@ -66,9 +66,9 @@ def about_sheet(plan: Plan, timeline: Timeline) -> About:
     )
     later = sorted(timeline.later)
     row.fact("Look-ahead quarters", f"{later[0]} to {later[-1]}" if later else "none", "", f"{len(later)} quarters")
-    for key, title in (("created", "Data date"), ("input_hash", "Input hash")):
-        if summary.get(key) is not None:
-            row.fact(title, str(summary[key]), "", "")
+    if summary["provenance"]["made"]:
+        row.fact("Made", summary["provenance"]["made"], "", "date and time of the run, UTC")
+    row.fact("Input hash", summary["input_hash"], "", "")
     for name, version in sorted((summary.get("versions") or {}).items()):
         row.fact(f"Version of {name}", str(version), "", "")
     lines = evidence_lines(summary)

@@ -1,0 +1,148 @@
+"""Verbs that study: ``sweep``, which solves a changed case many times, and ``list``, which shows what is stored."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from procure.cli._doubts import tell
+from procure.cli._json import show_json
+from procure.cli._stopping import Stopping
+from procure.cli.plan import LIMIT, NO_PLAN, Gap, Json, Seed, Threads, TimeLimit
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from procure.study import Step
+
+PANEL = "Study"
+BUG = 1
+MOST_DRAWN = 2
+"""Values that a sweep may vary for one picture to show them."""
+
+Jobs = Annotated[int, typer.Option(help="Points worked on at a time, each in a process of its own.", min=1)]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the verbs of this group."""
+    app.command(rich_help_panel=PANEL)(sweep)
+    app.command("list", rich_help_panel=PANEL)(list_stored)
+
+
+def sweep(  # noqa: PLR0913 - one option of the verb each
+    case: Annotated[Path, typer.Argument(help="A case: a folder, or an .xlsx workbook.")],
+    vary: Annotated[list[str], typer.Option(help="name=start:stop:step or name=a,b,c; give it again for a grid.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="A folder that is new or empty, or holds this sweep.")],
+    gap: Gap = 0.005,
+    time_limit: TimeLimit = float("inf"),
+    threads: Threads = 0,
+    seed: Seed = 0,
+    jobs: Jobs = 1,
+    as_json: Json = False,
+) -> None:
+    """Solve the case for every value and show how the orders change.
+
+    Ctrl-C (or SIGTERM) ends with the points at hand and keeps what is done (exit code 5). The same command goes on from
+    there, after a kill too: points that are done stay. A point that fails is a row with its reason.
+
+    A name is a setting (isl_growth_per_year), table.column, table.key.column, or hardware.sku.attribute.
+
+    Exit codes: 0 done, 1 a point met a bug, 2 wrong input, 4 no point has a plan, 5 stopped.
+    """
+    from procure.case import Case
+    from procure.report import plot_sweep
+    from procure.study import long_form
+    from procure.study import sweep as run
+    from procure.study.vary import parse_vary
+
+    varied = parse_vary(vary)
+    read = Case.read(case)
+    tell(read.doubts)
+    effort = {"gap": gap, "time_limit_s": time_limit, "threads": threads, "seed": seed}
+    with Stopping("points that are done are kept.") as stopping:
+        frame = run(read, varied, out=out, jobs=jobs, progress=_tell_step, stop=stopping.asked, **effort)
+    files = ["sweep.csv", "points/", "study.json"]
+    if len(varied) <= MOST_DRAWN and len(frame):
+        plot_sweep(long_form(frame, list(varied)), out / "sweep.png")
+        files.insert(1, "sweep.png")
+    if as_json:
+        show_json(frame)
+    else:
+        _show_sweep(frame, list(varied))
+        typer.echo(f"Written to {out}: {', '.join(files)}")
+    raise typer.Exit(_exit_code(frame, stopping.asked()))
+
+
+def _exit_code(frame: pd.DataFrame, stopped: bool) -> int:
+    from procure.study import is_bug
+
+    if frame["error"].map(is_bug).any():
+        return BUG
+    if (frame["status"] == "failed").all():
+        return NO_PLAN
+    return LIMIT if stopped else 0
+
+
+def list_stored(
+    folder: Annotated[Path, typer.Argument(help="Where to look, with all folders below.")] = Path(),
+    as_json: Json = False,
+) -> None:
+    """List stored plans and studies: status, cost, gap, date and hash of inputs, the latest first.
+
+    Exit codes: 0 done, 2 no such folder.
+    """
+    from procure.study.stored import stored
+
+    found, unread = stored(folder)
+    for fault in unread:
+        typer.echo(f"Not listed: {fault}", err=True)
+    if as_json:
+        show_json(found)
+    elif found.empty:
+        typer.echo(f"No plan or study under {folder}.")
+    else:
+        _show_stored(found)
+
+
+def _tell_step(step: Step) -> None:
+    point = ", ".join(f"{name}={value:g}" if isinstance(value, float) else f"{name}={value}"
+                      for name, value in step.outcome.change.items())  # fmt: skip
+    left = f"{step.seconds_left / 60:.1f} min left" if step.done < step.total else "done"
+    typer.echo(f"{step.done}/{step.total}  {point}: {step.outcome.status}, {left}", err=True)
+
+
+def _show_sweep(frame: Any, varied: list[str]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    ordered = [c for c in frame.columns if c.startswith("ordered ") and frame[c].fillna(0).sum() > 0]
+    table = Table(title="Units ordered in planned quarters")
+    for name in [*varied, "status", "cost, M USD", *(c.removeprefix("ordered ") for c in ordered)]:
+        table.add_column(name, justify="left" if name == "status" else "right")
+    for row in frame.to_dict("records"):
+        failed = row["status"] == "failed"
+        cells = [f"{row[n]:g}" if isinstance(row[n], float) else str(row[n]) for n in varied]
+        cells += [row["status"], "" if failed else f"{row['objective_usd'] / 1e6:,.1f}"]
+        cells += ["" if failed else f"{row[c]:.0f}" for c in ordered]
+        table.add_row(*cells)
+    Console().print(table)
+    for row in frame[frame["status"] == "failed"].to_dict("records"):
+        typer.echo(f"{', '.join(f'{n}={row[n]}' for n in varied)}: {row['reason']}")
+
+
+def _show_stored(found: pd.DataFrame) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table()
+    for name in ("place", "what", "case", "status", "cost, M USD", "gap", "made", "inputs"):
+        table.add_column(name, justify="right" if name in ("cost, M USD", "gap") else "left", overflow="fold")
+    for row in found.to_dict("records"):
+        cost = "" if row["objective_usd"] is None else f"{row['objective_usd'] / 1e6:,.1f}"
+        gap = "" if row["gap"] is None else f"{row['gap']:.2%}"
+        words = (row["place"], row["what"], row["case"], row["status"])
+        table.add_row(*words, cost, gap, row["made"] or "", row["input_hash"][:12])
+    console = Console()
+    (console if console.is_terminal else Console(width=160)).print(table)

@@ -1,0 +1,121 @@
+"""What came of one changed case: the facts of its plan, or the reason why there is none."""
+
+from __future__ import annotations
+
+import time
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from procure.case import Case
+from procure.errors import InputError
+from procure.instance import Cache, build
+from procure.plan import Plan, Status
+from procure.solver import Infeasible, NoPlan, Options, plan_of
+from procure.study.change import Change, Effort, changed
+from procure.timekey import grouped, summed
+
+FAILED = "failed"
+DIED = "WorkerDied"
+"""The ``error`` of a change whose process ended under it."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of one change.
+
+    Attributes:
+        number: its place among the changes of its study, from 1.
+        change: paths and values.
+        status: the plan's, or ``failed``.
+        reason: why it failed, in one line; empty with a plan.
+        error: class of what was raised; empty with a plan.
+        facts: of the plan: ``objective_usd``, ``bound_usd``, ``gap``, ``shortfall_share``, ``planned_capex_usd``,
+            ``costs`` (USD of net present cost by line), ``purchases`` (as in ``plan.json``) and ``instance_hash``.
+        stages: names of the stages of the instance that were run for it; the others were at hand.
+        seconds: wall seconds.
+        stopped: whether it ended because it was asked to: it is worked out anew when its study goes on.
+    """
+
+    number: int
+    change: dict[str, Any]
+    status: str
+    reason: str = ""
+    error: str = ""
+    facts: dict[str, Any] = field(default_factory=dict)
+    stages: tuple[str, ...] = ()
+    seconds: float = 0.0
+    stopped: bool = False
+
+    @property
+    def failed(self) -> bool:
+        """Whether there is no plan."""
+        return self.status == FAILED
+
+    @property
+    def is_final(self) -> bool:
+        """Whether another run would find the same: neither stopped nor lost with its process."""
+        return not self.stopped and self.error != DIED
+
+
+EXPECTED = (InputError, Infeasible, NoPlan)
+"""What an input may raise."""
+
+
+def is_bug(error: str) -> bool:
+    """Whether the ``error`` of an outcome is one that no input should raise."""
+    return bool(error) and error not in (DIED, *(expected.__name__ for expected in EXPECTED))
+
+
+class Solver:
+    """Works out changes of one case, one after the other, keeping the stages of their instances."""
+
+    def __init__(self, case: Case, effort: Effort, points: Path | None) -> None:
+        self._case, self._effort, self._points = case, effort, points
+        self._cache = Cache()
+
+    def outcome(self, number: int, change: Change, stop: Callable[[], bool]) -> Outcome:
+        """What comes of a change; whatever is raised is a reason. Its plan is stored under its number."""
+        started = time.perf_counter()
+        try:
+            plan = self._plan(change, stop)
+            if self._points is not None:
+                plan.write(self._points / f"{number:03d}")
+            found = Outcome(number, dict(change), str(plan.status), facts=facts_of(plan))
+        except Exception as error:
+            reason = str(error) if isinstance(error, EXPECTED) else _of_bug(error)
+            found = Outcome(number, dict(change), FAILED, " ".join(reason.split()), type(error).__name__)
+        seconds = round(time.perf_counter() - started, 2)
+        cut_off = found.status in (FAILED, Status.LIMIT) and stop()
+        return replace(found, seconds=seconds, stages=tuple(self._cache.ran), stopped=cut_off)
+
+    def _plan(self, change: Change, stop: Callable[[], bool]) -> Plan:
+        effort = self._effort
+        self._cache.ran = []
+        options = Options(effort.gap, effort.time_limit_s, effort.threads, effort.seed, stop=stop)
+        case = changed(self._case, change)
+        return plan_of(case, build(case, self._cache), options, effort.method)
+
+
+def facts_of(plan: Plan) -> dict[str, Any]:
+    """What studies compare of a plan, as JSON holds it."""
+    costs = grouped(plan.tables["costs"], ["line"])["npv_usd"].sum()
+    return {
+        "objective_usd": plan.objective_usd,
+        "bound_usd": plan.summary["bound_usd"],
+        "gap": plan.summary["gap"],
+        "shortfall_share": plan.summary["shortfall"]["share"],
+        "planned_capex_usd": summed(plan.purchases, "capex_usd"),
+        "costs": {str(line): float(usd) for line, usd in costs.items()},
+        "purchases": plan.summary["purchases"],
+        "instance_hash": plan.summary["instance_hash"],
+    }
+
+
+def _of_bug(error: Exception) -> str:
+    """Class, message and place of what should not have been raised."""
+    frames = traceback.extract_tb(error.__traceback__)
+    place = f" at {Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else ""
+    return f"This is a bug in procure: {type(error).__name__}: {error}{place}."

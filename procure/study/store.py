@@ -1,0 +1,170 @@
+"""A study on disk: what was asked in ``study.json``, what came of it line by line in ``outcomes.jsonl``, its plans."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, TypedDict
+
+from procure.case import Case
+from procure.errors import Fault, InputError, guard_reader
+from procure.files import check_folder
+from procure.plan.provenance import Provenance, provenance, versions
+from procure.study.change import Change, Effort
+from procure.study.outcome import Outcome
+
+RECORD, OUTCOMES, POINTS = "study.json", "outcomes.jsonl", "points"
+
+
+class Record(TypedDict):
+    """Content of ``study.json``: what was asked, of what, and with what."""
+
+    study: str
+    """The verb."""
+    case: str
+    case_folder: str | None
+    input_hash: str
+    changes: list[dict[str, Any]]
+    options: dict[str, Any]
+    versions: dict[str, str]
+    provenance: Provenance
+
+
+SAME = ("study", "input_hash", "changes", "options", "versions")
+"""What a study that goes on has in common with what was begun: points of two cases or solvers are no one study."""
+
+
+def record_of(study: str, case: Case, changes: Sequence[Change], effort: Effort) -> Record:
+    """What a study of a case is asked."""
+    return {
+        "study": study,
+        "case": case.name,
+        "case_folder": None if case.source is None else str(case.source),
+        "input_hash": case.input_hash,
+        "changes": [dict(change) for change in changes],
+        "options": effort.facts(),
+        "versions": versions(),
+        "provenance": provenance(case),
+    }
+
+
+def read_record(folder: Path) -> Record:
+    """The ``study.json`` of a folder.
+
+    Raises:
+        InputError: it cannot be read, or is not a study's.
+    """
+    file = folder / RECORD
+    with guard_reader(str(file), "A study of procure is needed."):
+        found = json.loads(file.read_text(encoding="utf-8"))
+        lacking = sorted(set(Record.__annotations__) - set(found))
+        if lacking:
+            raise InputError([Fault(str(file), 0, name, "", "A study states this.") for name in lacking])
+    record: Record = found
+    return record
+
+
+class Store:
+    """The folder of a study, new or begun before."""
+
+    def __init__(self, folder: Path, record: Record) -> None:
+        """Begin a study in a folder that is new or empty, or go on with the same one.
+
+        Raises:
+            InputError: the folder holds something else, or another study, with what differs.
+        """
+        self.folder = folder
+        if (folder / RECORD).is_file():
+            _check_same(folder, read_record(folder), record)
+            self._drop_torn_line()
+        else:
+            _check_fresh(folder)
+            folder.mkdir(parents=True, exist_ok=True)
+            _write_whole(folder / RECORD, json.dumps(record, indent=1, allow_nan=False) + "\n")
+
+    @property
+    def points(self) -> Path:
+        """Where plans are stored, each under its number."""
+        return self.folder / POINTS
+
+    def outcomes(self) -> dict[int, Outcome]:
+        """What has come of changes so far, by number; of one that was worked out again the last."""
+        return read_outcomes(self.folder)
+
+    def add(self, outcome: Outcome) -> None:
+        """One more line, on disk before anything else is done."""
+        with (self.folder / OUTCOMES).open("a", encoding="utf-8") as file:
+            file.write(json.dumps(asdict(outcome), allow_nan=False) + "\n")
+            file.flush()
+            os.fsync(file.fileno())
+
+    def _drop_torn_line(self) -> None:
+        """A run that was killed may have left half a line."""
+        file = self.folder / OUTCOMES
+        if file.exists() and not (text := file.read_bytes()).endswith(b"\n"):
+            os.truncate(file, text.rfind(b"\n") + 1)
+
+
+def read_outcomes(folder: Path) -> dict[int, Outcome]:
+    """What came of the changes of a stored study, by number.
+
+    Raises:
+        InputError: a line that no study wrote.
+    """
+    file = folder / OUTCOMES
+    found: dict[int, Outcome] = {}
+    if not file.exists():
+        return found
+    with guard_reader(str(file), "Lines written by a study are needed."):
+        for line in file.read_text(encoding="utf-8").splitlines():
+            stated = json.loads(line)
+            outcome = Outcome(**{**stated, "stages": tuple(stated["stages"])})
+            found[outcome.number] = outcome
+    return found
+
+
+def _check_fresh(folder: Path) -> None:
+    if folder.is_file() or (folder.exists() and any(folder.iterdir())):
+        expected = "A folder that is new or empty, or holds this study."
+        raise InputError([Fault(str(folder), 0, "", "", expected, "Name another folder.")])
+    check_folder(folder)
+
+
+def _check_same(folder: Path, begun: Record, now: Record) -> None:
+    """Refuse to go on with another study, with everything that differs."""
+    faults = []
+    stated: Mapping[str, Any] = json.loads(json.dumps(now))
+    for name in SAME:
+        if begun[name] != stated[name]:  # type: ignore[literal-required]
+            was, is_now = _differing(name, begun, stated)
+            faults.append(Fault(str(folder / RECORD), 0, name, was, f"Here {is_now}.", "Name another folder."))
+    if faults:
+        raise InputError(faults)
+
+
+def _differing(name: str, begun: Mapping[str, Any], now: Mapping[str, Any]) -> tuple[str, str]:
+    """What was begun with and what is asked now, no more than differs."""
+    was, is_now = begun[name], now[name]
+    if name == "input_hash":
+        parts = [record["provenance"]["hashes"] for record in (begun, now)]
+        other = sorted(key for key in {*parts[0], *parts[1]} - {"inputs"} if parts[0].get(key) != parts[1].get(key))
+        return was[:12], f"{is_now[:12]}: other {', '.join(other) or 'packaged data'}"
+    if isinstance(was, dict):
+        keys = [key for key in {**was, **is_now} if was.get(key) != is_now.get(key)]
+        return ", ".join(f"{k} {was.get(k)}" for k in keys), ", ".join(f"{k} {is_now.get(k)}" for k in keys)
+    if isinstance(was, list):
+        at = next((i for i, pair in enumerate(zip(was, is_now, strict=False)) if pair[0] != pair[1]), None)
+        if at is None:
+            return f"{len(was)} changes", f"{len(is_now)} changes"
+        return f"change {at + 1}: {was[at]}", f"change {at + 1}: {is_now[at]}"
+    return str(was), str(is_now)
+
+
+def _write_whole(path: Path, text: str) -> None:
+    """A file that is there as a whole or not at all."""
+    fresh = path.with_name(f".{path.name}")
+    fresh.write_text(text, encoding="utf-8")
+    fresh.replace(path)
