@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import Any
 
-SKU_KINDS = ("gpu", "lpx", "cmx_rack", "cmx_enclosure", "ssd_kit")
+from procure.schema import SkuKind
+
+SKU_KINDS = tuple(SkuKind)
 """What an SKU is; decides which attributes it must have."""
 
 
@@ -129,17 +131,17 @@ _EVERY = {
 }  # fmt: skip
 _STORE = {"store_bytes", "store_read_bytes_per_s", "store_write_bytes_per_s", "endurance_dwpd"}
 REQUIRED: dict[str, set[str]] = {
-    "gpu": _EVERY
+    SkuKind.GPU: _EVERY
     | {
         "gpus", "hbm_bytes_per_gpu", "hbm_bytes_per_s_per_gpu", "fp4_flops_per_gpu", "fp8_flops_per_gpu",
         "bf16_flops_per_gpu", "exponentials_per_s_per_gpu", "scale_up_bytes_per_s_per_gpu", "scale_up_domain_gpus",
         "scale_out_bytes_per_s_per_gpu", "dram_bytes", "dram_usable_share_kv", "dram_bytes_per_s",
         "ssd_included_bytes", "cmx_read_bytes_per_s", "pod_slots", "pairs_with_lpx",
     },
-    "lpx": _EVERY | {"sram_bytes", "fp8_flops_per_rack"},
-    "cmx_rack": _EVERY | {"enclosures_per_rack"},
-    "cmx_enclosure": _EVERY | _STORE,
-    "ssd_kit": _EVERY | _STORE | {"host"},
+    SkuKind.LPX: _EVERY | {"sram_bytes", "fp8_flops_per_rack"},
+    SkuKind.CMX_RACK: _EVERY | {"enclosures_per_rack"},
+    SkuKind.CMX_ENCLOSURE: _EVERY | _STORE,
+    SkuKind.SSD_KIT: _EVERY | _STORE | {"host"},
 }  # fmt: skip
 """Attributes that a SKU of each kind must have: a missing one is a fault, never a silent zero."""
 

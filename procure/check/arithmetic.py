@@ -15,6 +15,8 @@ import pandas as pd
 
 from procure.instance import build
 from procure.instance.first_token import Best, at_best
+from procure.instance.tables import Note, Prefill, Serve, SkuRow
+from procure.schema import RECOMPUTE, SkuKind
 
 if TYPE_CHECKING:
     from procure.case import Case
@@ -93,10 +95,9 @@ class Supply:
     @cached_property
     def arrival(self) -> dict[str, int]:
         """First quarter in which an order placed inside the horizon can stand, for SKUs on sale."""
-        skus = self.table("skus")
         return {
-            row.sku: int(row.first_order_t + row.lead_quarters)
-            for row in skus.itertuples()
+            row.sku: row.first_order_t + row.lead_quarters
+            for row in self.instance.rows(SkuRow)
             if row.first_order_t <= row.last_order_t
         }
 
@@ -110,18 +111,26 @@ class Supply:
         """Whether any unit of a SKU can stand in a quarter."""
         return float(self.firm[sku][t]) > 0 or self.arrival.get(sku, len(self.quarters)) <= t
 
-    def parts(self, deployment: str) -> list[str]:
-        """The SKUs that a deployment needs."""
-        return str(deployment).split("+")
+    @cached_property
+    def decode(self) -> pd.DataFrame:
+        """Decode points, and whether units of every SKU that a point needs can stand (``can``) and are firm (``firm``).
+
+        A point needs its gpu SKU, and its lpx SKU where LPX decodes beside it.
+        """
+        serve = self.instance["serve"]
+        needs = list(zip(serve["t"].tolist(), serve["sku"].tolist(), serve["lpx_sku"].tolist(), strict=True))
+        can = {key: all(self.can_stand(sku, key[0]) for sku in key[1:] if sku) for key in set(needs)}
+        firm = {key: all(float(self.firm[sku][key[0]]) > 0 for sku in key[1:] if sku) for key in set(needs)}
+        return serve.assign(can=[can[key] for key in needs], firm=[firm[key] for key in needs])
 
 
 def _arrivals(supply: Supply) -> list[tuple[object, ...]]:
     rows: list[tuple[object, ...]] = []
-    for row in supply.table("skus").itertuples():
+    for row in supply.instance.rows(SkuRow):
         if row.sku not in supply.arrival:
             continue
         t = supply.arrival[row.sku]
-        order, quarter = supply.quarters[int(row.first_order_t)], supply.quarters[t]
+        order, quarter = supply.quarters[row.first_order_t], supply.quarters[t]
         text = f"{row.sku}: ordered in {order}, it can stand in {quarter} ({row.lead_quarters:.0f} quarters)."
         rows.append(("Orders that can arrive", quarter, row.sku, t, np.nan, "quarter", True, text))
     return rows
@@ -152,12 +161,9 @@ def _servable(supply: Supply) -> list[tuple[object, ...]]:
     name = "A pool for every workload"
     rates = supply.table("rates")
     asked = rates[rates["requests_per_s"] > 0][["t", "workload", "bucket"]]
-    serve = supply.table("serve")
-    ways = serve[["t", "workload", "bucket", "deployment"]].drop_duplicates()
-    standing = [
-        all(supply.can_stand(part, row.t) for part in supply.parts(row.deployment)) for row in ways.itertuples()
-    ]
-    found = asked.merge(ways[standing], on=["t", "workload", "bucket"], how="left")
+    serve = supply.decode
+    ways = serve.loc[serve["can"], ["t", "workload", "bucket", "deployment"]].drop_duplicates()
+    found = asked.merge(ways, on=["t", "workload", "bucket"], how="left")
     rows: list[tuple[object, ...]] = []
     for workload, group in found.groupby("workload"):
         without = group[group["deployment"].isna()]
@@ -206,7 +212,7 @@ def _in_time(supply: Supply) -> list[tuple[object, ...]]:
 def _carried(supply: Supply) -> list[tuple[object, ...]]:
     """Load of the fleet and firm orders in the quarters before any GPU order can arrive."""
     name = "What stands or is on the way, before own orders arrive"
-    gpus = [sku for sku, kind in supply.kind.items() if kind == "gpu"]
+    gpus = [sku for sku, kind in supply.kind.items() if kind == SkuKind.GPU]
     first = min((supply.arrival[sku] for sku in gpus if sku in supply.arrival), default=len(supply.quarters))
     rows: list[tuple[object, ...]] = []
     for t in range(min(first, len(supply.quarters))):
@@ -236,14 +242,13 @@ def least_load(supply: Supply, t: int, *, reuse: bool) -> float:
     if asked.empty:
         return 0.0
     share = supply.table("workloads").set_index("workload")["ttft_share"]
-    serve = supply.table("serve").query("t == @t")
-    serve = serve.loc[[_stands(supply, row.deployment, t) for row in serve.itertuples()]]
+    serve = supply.decode.query("t == @t and firm")
     serve = serve.sort_values("rack_s").drop_duplicates(["workload", "bucket", "deployment"])
     prefill = supply.table("prefill").query("t == @t")
     prefill = prefill.loc[[supply.firm[sku][t] > 0 for sku in prefill["sku"]]]
     if not reuse:
-        prefill = prefill[prefill["store"] == "recompute"]
-    best = prefill.sort_values(["rack_s", "late_share"]).assign(full=prefill["store"] == "recompute")
+        prefill = prefill[prefill["store"] == RECOMPUTE]
+    best = prefill.sort_values(["rack_s", "late_share"]).assign(full=prefill["store"] == RECOMPUTE)
     prefill = best.drop_duplicates(["workload", "bucket", "sku", "full", "rack_s"])
     pools = sorted(set(serve["sku"]) | set(prefill["sku"]))
     loads = list(asked.index)
@@ -254,16 +259,17 @@ def least_load(supply: Supply, t: int, *, reuse: bool) -> float:
     work = np.zeros((len(pools), column + 1))
     late = {name: np.zeros(column + 1) for name in share.index}
     reused = {name: np.zeros(column + 1) for name in share.index}
-    for position, row in enumerate([*serve.itertuples(), *prefill.itertuples()]):
+    works: list[Serve | Prefill] = [*Serve.rows(serve), *Prefill.rows(prefill)]
+    for position, row in enumerate(works):
         key = loads.index((row.workload, row.bucket))
         rate = float(asked.loc[(row.workload, row.bucket), "requests_per_s"])
         work[pools.index(row.sku), position] = rate * row.rack_s
-        if position < len(serve):
+        if isinstance(row, Serve):
             equal[key, position] = 1.0
             continue
         equal[len(loads) + key, position] = 1.0
         late[row.workload][position] = rate * row.late_share
-        if not row.full:
+        if row.store != RECOMPUTE:
             reused[row.workload][position] = rate
     for index, sku in enumerate(pools):
         work[index, column] = -float(skus.loc[sku, "usable_share"]) * supply.firm[sku][t]
@@ -276,10 +282,6 @@ def least_load(supply: Supply, t: int, *, reuse: bool) -> float:
     cost = np.append(np.zeros(column), 1.0)
     answer = linprog(cost, A_ub=matrix, b_ub=right, A_eq=equal, b_eq=np.ones(2 * len(loads)), method="highs")
     return float(answer.fun) if answer.status == 0 else float("inf")
-
-
-def _stands(supply: Supply, deployment: str, t: int) -> bool:
-    return all(supply.firm[part][t] > 0 for part in supply.parts(deployment))
 
 
 def _power(supply: Supply) -> list[tuple[object, ...]]:
@@ -316,7 +318,7 @@ def _held_back(supply: Supply) -> list[tuple[object, ...]]:
     """Lengths and growth that a cap stops, and what else the demand has to say: for information, all hold."""
     name = "Lengths and reuse that a limit holds back"
     return [
-        (name, "", row.workload, 0, np.nan, row.topic, True, row.sentence) for row in supply.table("notes").itertuples()
+        (name, "", note.workload, 0, np.nan, note.topic, True, note.sentence) for note in supply.instance.rows(Note)
     ]
 
 

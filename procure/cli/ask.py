@@ -30,6 +30,7 @@ def verify(
     from procure.cli._json import show_json
     from procure.errors import Fault, InputError
     from procure.plan import Plan, Status
+    from procure.plan.tables import Check
     from procure.plan.verify import verify as check
 
     plan = Plan.read(result)
@@ -43,7 +44,7 @@ def verify(
     if as_json:
         show_json(checks)
     else:
-        for row in checks.itertuples():
+        for row in Check.rows(checks):
             typer.echo(f"{'holds' if row.holds else 'FAILS'}  {row.check}{': ' + row.detail if row.detail else ''}")
     raise typer.Exit(0 if checks["holds"].all() else Status.UNVERIFIED.exit_code)
 

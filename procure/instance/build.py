@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -13,8 +14,9 @@ from procure import demand as demand_of
 from procure.case.frames import in_order
 from procure.families import contents
 from procure.instance import demand_tables, first_token, prefill, retention, return_shares, service, supply, worth
-from procure.instance.instance import Instance, table
+from procure.instance.instance import Instance
 from procure.instance.stages import Build, Cache, Key
+from procure.instance.tables import FirstToken, Prefill, Serve
 
 if TYPE_CHECKING:
     from procure.case import Case
@@ -69,12 +71,11 @@ def _work_tables(run: Build, loads: list[str]) -> dict[str, pd.DataFrame]:
     """The tables ``serve``, ``prefill`` and ``first_token``, which take longest: a stage for each workload."""
     served = [run.stage(f"serve {w}", service.serve_rows, "case", ("loads", Key(w))) for w in loads]
     ways = [run.stage(f"prefill {w}", prefill.ways, "case", ("loads", Key(w))) for w in loads]
-    rows: dict[str, list[list[tuple[Any, ...]]]] = {
-        "serve": served,
-        "prefill": [way.options for way in ways],
-        "first_token": [way.curves for way in ways],
+    return {
+        "serve": Serve.frame(chain.from_iterable(served)),
+        "prefill": Prefill.frame(row for way in ways for row in way.options),
+        "first_token": FirstToken.frame(row for way in ways for row in way.curves),
     }
-    return {name: table(name, [row for part in parts for row in part]) for name, parts in rows.items()}
 
 
 def _of(make: Callable[..., pd.DataFrame], names: tuple[str, ...], *read: Any) -> pd.DataFrame:

@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 
 from procure.demand.notes import sentences
+from procure.demand.tables import Bucket, ScenarioRow
 from procure.demand.tasks import output_s
-from procure.instance.instance import table
-from procure.instance.tables import Daypart, DaypartRate
+from procure.instance.tables import Daypart, DaypartRate, Note, Task
 
 if TYPE_CHECKING:
     from procure.case import Case
@@ -20,10 +20,12 @@ if TYPE_CHECKING:
 
 def tasks_table(case: Case, demand: Demand) -> pd.DataFrame:
     """Output time of a request at the speeds promised, as outputs grow; phases without a promise take none."""
-    first = demand.buckets.drop_duplicates(["quarter", "workload"]).set_index("workload")
+    first: dict[str, list[Bucket]] = {}
+    for bucket in Bucket.rows(demand.buckets.drop_duplicates(["quarter", "workload"])):
+        first.setdefault(bucket.workload, []).append(bucket)
     rows = []
-    for s in demand.scenarios.itertuples():
-        for b in first.loc[[s.workload]].itertuples():
+    for s in ScenarioRow.rows(demand.scenarios):
+        for b in first[s.workload]:
             burst = min(s.burst_tokens, b.visible_tokens)
             phases = (
                 (b.thinking_tokens, s.tps_thinking),
@@ -32,8 +34,8 @@ def tasks_table(case: Case, demand: Demand) -> pd.DataFrame:
             )
             seconds = sum(float(output_s(tokens, tps)) for tokens, tps in phases if tps > 0)
             calls, tools = np.ceil(s.calls_per_task / s.subtasks), s.tool_s / s.subtasks
-            rows.append((case.position[b.quarter], s.workload, seconds, float(calls), float(tools)))
-    return table("tasks", sorted(rows))
+            rows.append(Task(case.position[b.quarter], s.workload, seconds, float(calls), float(tools)))
+    return Task.frame(sorted(rows, key=lambda row: (row.t, row.workload)))
 
 
 def _dayparts(demand: Demand) -> pd.DataFrame:
@@ -45,7 +47,7 @@ def _daypart_rates(demand: Demand) -> pd.DataFrame:
 
 
 def _notes(demand: Demand) -> pd.DataFrame:
-    return table("notes", sentences(demand.notes))
+    return Note.frame(Note(*said) for said in sentences(demand.notes))
 
 
 TABLES: dict[str, Callable[[Demand], pd.DataFrame]] = {

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from procure.demand.lengths import SHARES
-from procure.instance.instance import table
+from procure.instance.tables import Age, Fixed, OutOfReach, Prefill, SkuRow, Workload
+from procure.schema import RECOMPUTE
 
 MIDDLES = np.cumsum(SHARES) - SHARES / 2
 """Share of the requests that are shorter than each point of a distribution of lengths."""
@@ -113,10 +113,10 @@ def may_stand(tables: Mapping[str, pd.DataFrame]) -> set[tuple[str, int]]:
     allowed = set(tables["resource_use"]["sku"])
     first = {
         r.sku: r.first_order_t + r.lead_quarters
-        for r in tables["skus"].itertuples()
+        for r in SkuRow.rows(tables["skus"])
         if r.sku in allowed and r.first_order_t <= r.last_order_t
     }
-    for r in tables["fixed"].itertuples():
+    for r in Fixed.rows(tables["fixed"]):
         first[r.sku] = min(first.get(r.sku, r.vintage_t), r.vintage_t)
     return {(sku, t) for sku, start in first.items() for t in tables["quarters"]["t"] if t >= start}
 
@@ -159,17 +159,17 @@ def at_best(tables: Mapping[str, pd.DataFrame]) -> dict[tuple[int, str], Best]:
     others are prefilled on the pool with the fewest late. Capacity and money are left out, in the case's favour.
     """
     ways = _possible(tables).sort_values(["late_share", "ttft_s"], kind="stable")
-    reused = ways["store"] != "recompute"
+    reused = ways["store"] != RECOMPUTE
     keys = ["t", "workload", "bucket"]
     full = ways[~reused].drop_duplicates(keys)
-    least = dict(zip(full[keys].itertuples(index=False, name=None), full.itertuples(), strict=True))
-    hits: dict[tuple[int, str, str], list[Any]] = {}
-    for way in ways[reused].itertuples():
+    least = {(way.t, way.workload, way.bucket): way for way in Prefill.rows(full)}
+    hits: dict[tuple[int, str, str], list[Prefill]] = {}
+    for way in Prefill.rows(ways[reused]):
         hits.setdefault((way.t, way.workload, way.bucket), []).append(way)
     reach = {(r.t, r.workload, r.store): r.return_share for r in tables["return_shares"].itertuples()}
     returns = tables["ages"].groupby(["t", "workload"])["return_share"].sum().clip(upper=1.0).to_dict()
     curves = curves_of(tables["first_token"])
-    target = {r.workload: r for r in tables["workloads"].itertuples()}
+    target = {r.workload: r for r in Workload.rows(tables["workloads"])}
     found = {}
     for (t, w), ends in bucket_ends(tables["rates"]).items():
         if not np.isfinite(target[w].ttft_target_s) or (t, w, next(iter(ends))) not in least:
@@ -191,7 +191,7 @@ def at_best(tables: Mapping[str, pd.DataFrame]) -> dict[tuple[int, str], Best]:
     return found
 
 
-def _most_helpful(miss: Any, returning: list[tuple[float, Any]]) -> tuple[float, Any]:
+def _most_helpful(miss: Prefill, returning: list[tuple[float, Prefill]]) -> tuple[float, Prefill]:
     """The share of a bucket's requests that are hits, and from where, that brings most of them in time."""
     better = [(share, way) for share, way in returning if way.late_share <= miss.late_share]
     return max(better, key=lambda x: (x[0] * (miss.late_share - x[1].late_share), x[0]), default=(0.0, miss))
@@ -200,11 +200,10 @@ def _most_helpful(miss: Any, returning: list[tuple[float, Any]]) -> tuple[float,
 def _possible(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     """Ways to prefill on a pool that may stand in the quarter, reuse among them where anything returns."""
     standing = may_stand(tables)
-    ages = tables["ages"]
-    returning = set(ages.loc[ages["return_share"] > 0, ["t", "workload"]].itertuples(index=False, name=None))
+    returning = {(age.t, age.workload) for age in Age.rows(tables["ages"]) if age.return_share > 0}
     ways = tables["prefill"]
     possible = [
-        (sku, t) in standing and (store == "recompute" or (t, workload) in returning)
+        (sku, t) in standing and (store == RECOMPUTE or (t, workload) in returning)
         for t, workload, sku, store in zip(*(ways[c] for c in ("t", "workload", "sku", "store")), strict=True)
     ]
     return ways[np.array(possible, dtype=bool)]
@@ -229,7 +228,7 @@ def out_of_reach(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     ways = _possible(tables)
     least = ways.groupby(["t", "workload", "bucket"])["late_share"].min()
     share = dict(zip(tables["workloads"]["workload"], tables["workloads"]["ttft_share"], strict=True))
-    rows: list[tuple[Any, ...]] = []
+    rows: list[OutOfReach] = []
     for (t, workload), ends in bucket_ends(tables["rates"]).items():
         late = {b: (end - begin) * least.get((t, workload, b), 0.0) for b, (begin, end) in ends.items()}
         left = sum(late.values()) - (1.0 - share[workload])
@@ -240,5 +239,5 @@ def out_of_reach(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
             taken = min(left, late[bucket])
             left -= taken
             if taken > 0:
-                rows.append((t, workload, bucket, min(taken / (end - begin), 1.0)))
-    return table("out_of_reach", sorted(rows))
+                rows.append(OutOfReach(t, workload, bucket, min(taken / (end - begin), 1.0)))
+    return OutOfReach.frame(sorted(rows, key=lambda row: (row.t, row.workload, row.bucket)))

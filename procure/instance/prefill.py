@@ -4,23 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
 from procure import performance
+from procure.instance import tables
 from procure.instance.first_token import bucket_means, curve_nodes, late_shares, share_in_time
-from procure.instance.instance import table
 from procure.instance.retention import Stores, store_reads
 from procure.instance.service import Load, machines
+from procure.schema import RECOMPUTE, Evidence, SkuKind
 
 if TYPE_CHECKING:
     from procure.case import Case
     from procure.catalogue import Sku
 
-FLASH = ("ssd:", "cmx:")
-"""How the names of stores on flash begin."""
 
 Prefix = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
 """Tokens whose cache is there already, of a length, the share that a return reuses and the shared prefix."""
@@ -33,7 +32,7 @@ def ways(case: Case, load: Load) -> Ways:
     since some may be.
     """
     made, stores = Ways([], []), store_reads(case)
-    for pool in machines(case, "gpu"):
+    for pool in machines(case, SkuKind.GPU):
         _full(case, load, pool, made)
         if load.buckets["reused_share"].max() > 0:
             _reused(case, load, pool, stores, made)
@@ -44,8 +43,8 @@ def ways(case: Case, load: Load) -> Ways:
 class Ways:
     """Rows of the tables ``prefill`` and ``first_token``."""
 
-    options: list[tuple[Any, ...]]
-    curves: list[tuple[Any, ...]]
+    options: list[tables.Prefill]
+    curves: list[tables.FirstToken]
 
 
 @dataclass(frozen=True)
@@ -115,8 +114,8 @@ def _full(case: Case, load: Load, pool: Sku, made: Ways) -> None:
     none = np.zeros(len(load.buckets))
     tokens, shared = (load.buckets[name].to_numpy(float) for name in ("input_tokens", "shared_prefix_tokens"))
     stated = performance.prefill_is_stated(pool, load.card, load.setup, tokens, shared)
-    evidence = np.where(stated, "user", "physics").tolist()
-    _add(load, pool, "recompute", cost.gpu_s, cost.first_token_s, (none, none), evidence, made)
+    evidence = [Evidence.USER if known else Evidence.PHYSICS for known in stated]
+    _add(load, pool, RECOMPUTE, cost.gpu_s, cost.first_token_s, (none, none), evidence, made)
 
 
 def _reused(case: Case, load: Load, pool: Sku, stores: Stores, made: Ways) -> None:
@@ -129,21 +128,22 @@ def _reused(case: Case, load: Load, pool: Sku, stores: Stores, made: Ways) -> No
         kept = _behind_own_cache(length, share, shared)
         read += part * np.asarray(load.card.transferred_bytes(kept, load.setup.kv_format), dtype=float)
         valid += part * _valid_bytes(load, length + visible, kept)
-    for store, (owner, speed) in stores.items():
-        if owner in ("", pool.name) and speed(pool) > 0:
+    for store, reads in stores.items():
+        if reads.owner in ("", pool.name) and reads.speed(pool) > 0:
+            speed = reads.speed(pool)
             seconds = {
                 t: cost.first_token_s[t]
-                + performance.load_s(pool, load.card, load.setup, prefix_tokens=kept, bytes_per_s_per_gpu=speed(pool))
+                + performance.load_s(pool, load.card, load.setup, prefix_tokens=kept, bytes_per_s_per_gpu=speed)
                 for t, kept in cost.prefix_tokens.items()
             }
-            whole = case.settings.flash_writes == "write_through" and store.startswith(FLASH)
+            whole = case.settings.flash_writes == "write_through" and reads.tier.is_flash
             stays = np.zeros(len(b)) if whole else valid
-            _add(load, pool, store, cost.gpu_s, seconds, (read, stays), ["physics"] * len(b), made)
+            _add(load, pool, store, cost.gpu_s, seconds, (read, stays), [Evidence.PHYSICS] * len(b), made)
 
 
 def cached_tokens_table(loads: Mapping[str, Load]) -> pd.DataFrame:
     """Mean tokens of input that are in a cache already, behind the shared prefix and behind the request's own cache."""
-    rows: list[tuple[Any, ...]] = []
+    rows: list[tables.CachedTokens] = []
     for load in loads.values():
         b = load.buckets
         reused, shared = b["reused_share"].to_numpy(float), b["shared_prefix_tokens"].to_numpy(float)
@@ -151,8 +151,9 @@ def cached_tokens_table(loads: Mapping[str, Load]) -> pd.DataFrame:
             sum((part * prefix_of(length, reused, shared) for length, part in load.nodes), np.zeros(len(b)))
             for prefix_of in (_behind_shared_prefix, _behind_own_cache)
         ]
-        rows += [(t, load.name, bucket, *at) for t, bucket, *at in zip(b["t"], b["bucket"], *found, strict=True)]
-    return table("cached_tokens", rows)
+        cells = zip(b["t"].tolist(), b["bucket"].tolist(), *(tokens.tolist() for tokens in found), strict=True)
+        rows += [tables.CachedTokens(t, load.name, bucket, *tokens) for t, bucket, *tokens in cells]
+    return tables.CachedTokens.frame(rows)
 
 
 def _valid_bytes(load: Load, tokens: np.ndarray, kept: np.ndarray) -> np.ndarray:
@@ -172,7 +173,7 @@ def _add(
     gpu_s: np.ndarray,
     first_token_s: dict[int, np.ndarray],
     moved: tuple[np.ndarray, np.ndarray],
-    evidence: list[str],
+    evidence: list[Evidence],
     made: Ways,
 ) -> None:
     """Rows of one store on one pool: an option for each bucket; a curve for each quarter where a TTFT is asked for."""
@@ -185,10 +186,10 @@ def _add(
         mean_s = bucket_means(ends, seconds)
         if np.isfinite(target):
             nodes = curve_nodes(ends, seconds, (asked, in_time))
-            made.curves.extend((t, load.name, pool.name, store, share, at) for share, at in nodes)
+            made.curves.extend(tables.FirstToken(int(t), load.name, pool.name, store, *node) for node in nodes)
         for i, name, late, ttft_s in zip(
             bucket.index, bucket["bucket"], late_shares(ends, in_time), mean_s, strict=True
         ):
             option = f"{load.name}|{name}|{t}|{pool.name}|{store}"
             cost = (gpu_s[i] / pool.gpus, ttft_s, late, read_bytes[i], valid_bytes[i])
-            made.options.append((option, t, load.name, name, pool.name, store, *cost, evidence[i]))
+            made.options.append(tables.Prefill(option, int(t), load.name, name, pool.name, store, *cost, evidence[i]))

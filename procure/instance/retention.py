@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from procure.instance.instance import table
+from procure.demand.tables import ReuseInterval, ReusePath
 from procure.instance.return_shares import SHARED_HOMES
 from procure.instance.supply import skus_in_play
+from procure.instance.tables import Age, Parked, Store, StoreReader, StoreUnit, WearPrice
+from procure.schema import SkuKind, Tier
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -20,20 +22,33 @@ if TYPE_CHECKING:
 
 DAYS_PER_YEAR = 365.0
 
-Stores = dict[str, tuple[str, Callable[[Any], float]]]
-"""Store → (GPU SKU that alone reads it, or ``""``; bytes/s that one GPU of a pool reads it at)."""
+
+class Reads(NamedTuple):
+    """Who reads a store how fast."""
+
+    owner: str
+    """GPU SKU that alone reads it; empty where all do."""
+    tier: Tier
+    speed: Callable[[Any], float]
+    """Bytes/s that one GPU of a pool reads it at."""
+
+
+Stores = dict[str, Reads]
+"""Reads by the name of the store."""
+Brought = tuple[float, float, float, float]
+"""What a unit brings to a store: bytes, bytes/s read and written, bytes that may be written per day."""
 
 
 def store_tables(case: Case) -> dict[str, pd.DataFrame]:
     """The tables ``stores``, ``store_units`` and ``store_readers``."""
     stores, units, _ = _stores(case)
     cap = case.settings.store_utilisation_cap
-    gpus = [sku for sku in skus_in_play(case) if sku.kind == "gpu"]
-    readers = [(sku.name, sku.cmx_read_bytes_per_s * cap) for sku in gpus if sku.cmx_read_bytes_per_s > 0]
+    gpus = [sku for sku in skus_in_play(case) if sku.kind == SkuKind.GPU]
+    readers = [StoreReader(sku.name, sku.cmx_read_bytes_per_s * cap) for sku in gpus if sku.cmx_read_bytes_per_s > 0]
     return {
-        "stores": table("stores", stores),
-        "store_units": table("store_units", units),
-        "store_readers": table("store_readers", readers),
+        "stores": Store.frame(stores),
+        "store_units": StoreUnit.frame(units),
+        "store_readers": StoreReader.frame(readers),
     }
 
 
@@ -46,26 +61,31 @@ def wear_prices_table(case: Case) -> pd.DataFrame:
     """
     settings = case.settings
     if settings.flash_wear != "replace":
-        return table("wear_prices", [])
+        return WearPrice.empty()
     rows = []
     for store, unit in sorted(_flash_units(case).items()):
         lifetime = unit.endurance_dwpd * unit.store_bytes * DAYS_PER_YEAR * settings.flash_rated_years
-        flash = unit.price_flash_share if unit.kind == "cmx_enclosure" and unit.price_flash_share > 0 else 1.0
+        flash = unit.price_flash_share if unit.kind == SkuKind.CMX_ENCLOSURE and unit.price_flash_share > 0 else 1.0
         for t, quarter in enumerate(case.quarters):
             price = flash * case.catalogue.price_usd(unit.name, quarter)
-            rows.append((t, store, settings.write_amplification * price / lifetime))
-    return table("wear_prices", sorted(rows))
+            rows.append(WearPrice(t, store, settings.write_amplification * price / lifetime))
+    return WearPrice.frame(sorted(rows, key=lambda row: (row.t, row.store)))
+
+
+def _store(tier: Tier, sku: Sku) -> str:
+    """Name of the store of a tier that units of a SKU bring; tables have its parts as columns."""
+    return f"{tier}:{sku.name}"
 
 
 def _flash_units(case: Case) -> dict[str, Sku]:
     """The unit whose drives a store on flash consists of: of included drives the kit that they are like."""
     units = {}
     for sku in skus_in_play(case):
-        like = case.catalogue.included_drives(sku) if sku.kind == "gpu" else None
+        like = case.catalogue.included_drives(sku) if sku.kind == SkuKind.GPU else None
         if like is not None:
-            units[f"ssd:{sku.name}"] = like
-        elif sku.kind in ("ssd_kit", "cmx_enclosure"):
-            units[f"{'ssd' if sku.kind == 'ssd_kit' else 'cmx'}:{sku.name}"] = sku
+            units[_store(Tier.SSD, sku)] = like
+        elif sku.kind in (SkuKind.SSD_KIT, SkuKind.CMX_ENCLOSURE):
+            units[_store(Tier.SSD if sku.kind == SkuKind.SSD_KIT else Tier.CMX, sku)] = sku
     return {store: unit for store, unit in units.items() if unit.endurance_dwpd * unit.store_bytes > 0}
 
 
@@ -74,7 +94,7 @@ def store_reads(case: Case) -> Stores:
     return _stores(case)[2]
 
 
-def _stores(case: Case) -> tuple[list[tuple[Any, ...]], list[tuple[Any, ...]], Stores]:
+def _stores(case: Case) -> tuple[list[Store], list[StoreUnit], Stores]:
     """Rows of ``stores`` and of ``store_units``, and who reads what how fast.
 
     A store is what the units of one SKU bring. HBM, DRAM and included drives come with GPU racks, other drives as kits;
@@ -84,35 +104,38 @@ def _stores(case: Case) -> tuple[list[tuple[Any, ...]], list[tuple[Any, ...]], S
     settings = case.settings
     cap = settings.store_utilisation_cap
     inf = float("inf")
-    stores: list[tuple[Any, ...]] = []
-    units: list[tuple[Any, ...]] = []
+    stores: list[Store] = []
+    units: list[StoreUnit] = []
     reads: Stores = {}
 
-    def bring(tier: str, sku: Sku, brings: tuple[float, ...], owner: str, speed: Any) -> None:
-        stores.append((f"{tier}:{sku.name}", tier))
-        units.append((f"{tier}:{sku.name}", sku.name, *brings))
-        reads[f"{tier}:{sku.name}"] = (owner, speed)
+    def bring(tier: Tier, sku: Sku, brings: Brought, owner: str, speed: Any) -> None:
+        name = _store(tier, sku)
+        stores.append(Store(name, tier))
+        units.append(StoreUnit(name, sku.name, *brings))
+        reads[name] = Reads(owner, tier, speed)
 
     skus = skus_in_play(case)
-    gpus = {sku.name: sku for sku in skus if sku.kind == "gpu"}
+    gpus = {sku.name: sku for sku in skus if sku.kind == SkuKind.GPU}
     peers_dram = _peers(settings.dram_home, settings.peer_dram_bytes_per_s_per_gpu)
     peers_ssd = _peers(settings.ssd_home, settings.peer_ssd_bytes_per_s_per_gpu)
     for sku in gpus.values():
-        bring("hbm", sku, (0.0, inf, inf, inf), sku.name, lambda pool: pool.hbm_bytes_per_s_per_gpu)
+        bring(Tier.HBM, sku, (0.0, inf, inf, inf), sku.name, lambda pool: pool.hbm_bytes_per_s_per_gpu)
         if sku.dram_kv_bytes > 0:
             speed = sku.dram_bytes_per_s * cap
             brings = (sku.dram_kv_bytes * cap, min(speed, peers_dram * sku.gpus), speed, inf)
-            bring("dram", sku, brings, sku.name, lambda pool: min(pool.dram_bytes_per_s * cap / pool.gpus, peers_dram))
+            bring(
+                Tier.DRAM, sku, brings, sku.name, lambda pool: min(pool.dram_bytes_per_s * cap / pool.gpus, peers_dram)
+            )
         like = case.catalogue.included_drives(sku)
         if like is not None:
             brings = _flash(like, settings, sku.ssd_included_bytes / like.store_bytes, peers_ssd * sku.gpus)
-            bring("ssd", sku, brings, sku.name, _from_drives(like, cap, peers_ssd))
+            bring(Tier.SSD, sku, brings, sku.name, _from_drives(like, cap, peers_ssd))
     for sku in skus:
-        if sku.kind == "ssd_kit" and sku.host in gpus:
+        if sku.kind == SkuKind.SSD_KIT and sku.host in gpus:
             brings = _flash(sku, settings, peers=peers_ssd * gpus[sku.host].gpus)
-            bring("ssd", sku, brings, sku.host, _from_drives(sku, cap, peers_ssd))
-        elif sku.kind == "cmx_enclosure":
-            bring("cmx", sku, _flash(sku, settings), "", lambda pool: pool.cmx_read_bytes_per_s * cap / pool.gpus)
+            bring(Tier.SSD, sku, brings, sku.host, _from_drives(sku, cap, peers_ssd))
+        elif sku.kind == SkuKind.CMX_ENCLOSURE:
+            bring(Tier.CMX, sku, _flash(sku, settings), "", lambda pool: pool.cmx_read_bytes_per_s * cap / pool.gpus)
     return stores, units, reads
 
 
@@ -126,9 +149,7 @@ def _from_drives(kit: Sku, cap: float, peers: float) -> Callable[[Any], float]:
     return lambda pool: min(kit.store_read_bytes_per_s * cap / pool.gpus, peers)
 
 
-def _flash(
-    sku: Sku, settings: Settings, share: float = 1.0, peers: float = float("inf")
-) -> tuple[float, float, float, float]:
+def _flash(sku: Sku, settings: Settings, share: float = 1.0, peers: float = float("inf")) -> Brought:
     """Usable bytes, read and write bytes/s, and bytes that may be written per day, of a share of a flash unit.
 
     ``peers``: bytes/s at which the host reads drives of its peers, where it does.
@@ -149,25 +170,26 @@ def parked_table(lengths: pd.DataFrame, rates: pd.DataFrame) -> pd.DataFrame:
     both["weighted"] = both["kv_bytes"] * both["requests_per_s"]
     sums = both.groupby(["t", "workload"], sort=True)[["weighted", "requests_per_s"]].sum()
     mean = sums["weighted"] / sums["requests_per_s"]
-    return table("parked", [(int(t), w, float(value)) for (t, w), value in mean.items()])
+    t, workload = (sums.index.get_level_values(name).tolist() for name in ("t", "workload"))
+    return Parked.frame(map(Parked, t, workload, mean.tolist()))
 
 
 def ages_table(case: Case, demand: Demand) -> pd.DataFrame:
     """Age intervals of the workloads whose caches come back, with the returns of every quarter."""
-    path = {(r.quarter, r.workload): r for r in demand.reuse_path.itertuples()}
+    path = {(r.quarter, r.workload): r for r in ReusePath.rows(demand.reuse_path)}
     rows = []
     for t, quarter in enumerate(case.quarters):
-        for r in demand.reuse.itertuples():
+        for r in ReuseInterval.rows(demand.reuse):
             at = path[str(quarter), r.workload]
             rows.append(
-                (
+                Age(
                     t,
                     r.workload,
-                    int(r.interval),
+                    r.interval,
                     r.age_to_s,
                     r.age_to_s - r.age_from_s,
                     r.return_share * at.return_scale,
                     r.mean_return_before * at.return_scale * at.release_share,
                 )
             )
-    return table("ages", rows)
+    return Age.frame(rows)

@@ -11,7 +11,8 @@ import pandas as pd
 
 from procure.case.settings import COMPUTED
 from procure.demand.routing import kept_by_affinity, kept_by_chance
-from procure.instance.instance import table
+from procure.instance.tables import ReturnShare, SkuRow
+from procure.schema import RECOMPUTE, SkuKind, Tier
 
 if TYPE_CHECKING:
     from procure.case import Case
@@ -51,7 +52,7 @@ class Reach:
         """
         settings = case.settings
         units: dict[tuple[str, str], float] = {}
-        for row in skus[skus["kind"] == "gpu"].itertuples():
+        for row in (row for row in SkuRow.rows(skus) if row.kind == SkuKind.GPU):
             trays = row.gpus / settings.gpus_per_tray if row.gpus > NODE_GPUS else 1.0
             pod = settings.nvl72_per_pod / row.pod_slots if row.pod_slots > 0 else 1.0
             units |= {
@@ -62,7 +63,7 @@ class Reach:
 
     def home(self, tier: str) -> str:
         """What one home of a tier is: tray, rack, pod or site."""
-        if tier == "cmx":
+        if tier == Tier.CMX:
             return "site" if self.crosses_pods else "pod"
         return str(getattr(self.settings, f"{tier}_home"))
 
@@ -85,7 +86,7 @@ class Reach:
         home = self.home(tier)
         homes = max(math.ceil(units * self.settings.llms_per_home / self.units_per_home[sku, home] - 1e-9), 1)
         at_home = in_flight / homes
-        stated = self.settings.pod_return_share if tier == "cmx" else self.settings.rack_local_return_share
+        stated = self.settings.pod_return_share if tier == Tier.CMX else self.settings.rack_local_return_share
         if stated != COMPUTED:
             return Share(homes, at_home, float(stated))
         sticky = self.settings.routing == "affinity"
@@ -125,7 +126,7 @@ def return_shares_table(tables: Mapping[str, pd.DataFrame], case: Case) -> pd.Da
         before = found.get((t, workload, store))
         if before is None or share.return_share < before.return_share:
             found[t, workload, store] = share
-    return table("return_shares", [(*key, *share) for key, share in sorted(found.items())])
+    return ReturnShare.frame(ReturnShare(*key, *share) for key, share in sorted(found.items()))
 
 
 def _work(tables: Mapping[str, pd.DataFrame]) -> dict[tuple[int, str, str, str], tuple[float, float]]:
@@ -134,8 +135,8 @@ def _work(tables: Mapping[str, pd.DataFrame]) -> dict[tuple[int, str, str, str],
     returns = tables["ages"].groupby(["t", "workload"])["return_share"].sum().clip(upper=1.0).rename("back")
     ways = tables["prefill"].merge(tables["rates"], on=keys)
     ways = ways[ways["requests_per_s"] > 0].merge(returns, on=["t", "workload"], how="left").fillna({"back": 0.0})
-    full = ways.loc[ways["store"] == "recompute", [*each, "rack_s", "ttft_s"]]
-    hits = ways[ways["store"] != "recompute"].merge(full, on=each, suffixes=("", "_full"))
+    full = ways.loc[ways["store"] == RECOMPUTE, [*each, "rack_s", "ttft_s"]]
+    hits = ways[ways["store"] != RECOMPUTE].merge(full, on=each, suffixes=("", "_full"))
     hits = hits.merge(_decode(tables), on=each, how="left").fillna({"decode_s": 0.0, "decode_rack_s": 0.0})
     back, rate = hits["back"], hits["requests_per_s"]
     hits["in_flight"] = rate * (hits["decode_s"] + back * hits["ttft_s"] + (1.0 - back) * hits["ttft_s_full"])

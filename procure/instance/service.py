@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from procure import performance
-from procure.instance.instance import table
+from procure.case import schema as given
+from procure.demand.tables import Bucket, BucketRate, ScenarioRow
 from procure.instance.supply import skus_in_play
+from procure.instance.tables import IdleHbm, Length, LpxCopy, Rate, Serve, Workload
+from procure.schema import Evidence, SkuKind
 
 if TYPE_CHECKING:
     from procure.case import Case
@@ -32,7 +35,7 @@ class Load:
     card: Card
     setup: performance.Setup
     """At the level of software that the case states; the months since are those of each bucket row."""
-    scenario: Any
+    scenario: ScenarioRow
     buckets: pd.DataFrame
     """Among its columns ``months``: further months of software when the row's quarter begins."""
     nodes: list[tuple[np.ndarray, np.ndarray]]
@@ -57,7 +60,7 @@ def loads(case: Case, demand: Demand, rules: performance.Rules) -> dict[str, Loa
     active = demand.buckets.merge(asked[keys], on=keys)
     active.insert(0, "t", active["quarter"].map(lambda quarter: case.position[quarter]))
     active["bucket"] = active["bucket"].astype(str)
-    scenario = {row.workload: row for row in demand.scenarios.itertuples()}
+    scenario = {row.workload: row for row in ScenarioRow.rows(demand.scenarios)}
     returning = demand.reuse_path[["quarter", "workload", "reused_share"]]
     active = active.merge(returning, on=["quarter", "workload"], how="left").fillna({"reused_share": 0.0})
     pace, months, curves = case.settings.vintage, _months(case, rules), own_curves(case)
@@ -73,7 +76,7 @@ def loads(case: Case, demand: Demand, rules: performance.Rules) -> dict[str, Loa
             _nodes(demand.nodes, by_workload[row.workload]),
             {case.position[q]: demand.lengths[q, row.workload] for q in by_workload[row.workload]["quarter"].unique()},
         )
-        for row in case.tables["workloads"].itertuples()
+        for row in given.Workload.rows(case.tables["workloads"])
         if row.workload in by_workload
     }
 
@@ -99,28 +102,28 @@ def rates_table(case: Case, demand: Demand) -> pd.DataFrame:
     """Rates that capacity is sized for: the coincident peak, or the mean of deferrable work."""
     deferrable = dict(zip(demand.scenarios["workload"], demand.scenarios["deferrable"], strict=True))
     rows = []
-    for r in demand.rates.itertuples():
+    for r in BucketRate.rows(demand.rates):
         peak, mean = r.requests_per_s, r.requests_per_s * r.mean_to_peak
         sized = mean if deferrable[r.workload] else peak
         share = mean / sized if sized > 0 else 1.0
-        rows.append((case.position[r.quarter], r.workload, str(r.bucket), sized, share))
-    return table("rates", rows)
+        rows.append(Rate(case.position[r.quarter], r.workload, str(r.bucket), sized, share))
+    return Rate.frame(rows)
 
 
 def workloads_table(case: Case, demand: Demand) -> pd.DataFrame:
     """Workloads with their targets."""
-    stated = case.tables["workloads"].set_index("workload")
+    stated = {row.workload: row for row in given.Workload.rows(case.tables["workloads"])}
     rows = []
-    for s in demand.scenarios.itertuples():
-        own = stated.loc[s.workload]
+    for s in ScenarioRow.rows(demand.scenarios):
+        own = stated[s.workload]
         ttft_share = s.ttft_share if np.isfinite(s.ttft_s) else 0.0
-        rows.append((s.workload, own["card"], own["priority"], ttft_share, s.ttft_s, s.tps_user))
-    return table("workloads", rows)
+        rows.append(Workload(s.workload, own.card, own.priority, ttft_share, s.ttft_s, s.tps_user))
+    return Workload.frame(rows)
 
 
 def lengths_table(loads: Mapping[str, Load]) -> pd.DataFrame:
     """Lengths of every bucket and the bytes that parking one of its sequences takes."""
-    rows: list[tuple[Any, ...]] = []
+    rows: list[Length] = []
     for load in loads.values():
         b = load.buckets
         visible = b["visible_tokens"].to_numpy(float)
@@ -128,19 +131,19 @@ def lengths_table(loads: Mapping[str, Load]) -> pd.DataFrame:
         for tokens, share in load.nodes:
             size += share * np.asarray(load.card.stored_bytes(tokens + visible, load.setup.kv_format), dtype=float)
         rows += [
-            (
-                r.t,
+            Length(
+                t,
                 load.name,
-                r.bucket,
+                str(r.bucket),
                 r.input_tokens,
                 r.input_upper_tokens,
                 r.thinking_tokens,
                 r.visible_tokens,
                 float(kv_bytes),
             )
-            for r, kv_bytes in zip(b.itertuples(), size, strict=True)
+            for t, r, kv_bytes in zip(b["t"].tolist(), Bucket.rows(b), size, strict=True)
         ]
-    return table("lengths", rows)
+    return Length.frame(rows)
 
 
 @dataclass(frozen=True)
@@ -158,7 +161,7 @@ class Point(NamedTuple):
     free_hbm_bytes_per_gpu: float
     lpx_rack_s_per_token: float
     tps_user: float
-    evidence: str
+    evidence: Evidence
 
 
 def phases(load: Load) -> list[Phase]:
@@ -182,15 +185,15 @@ def percentile_factor(case: Case) -> float:
     return 1.0 / float(slower.value)
 
 
-def serve_rows(case: Case, load: Load) -> list[tuple[Any, ...]]:
+def serve_rows(case: Case, load: Load) -> list[Serve]:
     """Rows of the table ``serve``: decode points of every bucket of a workload on every pool that can serve it.
 
     The tokens of each phase take GPU-seconds at the point that meets the speed of that phase; points of equal rank
     (largest batch, then smaller ones) go together.
     """
-    rows: list[tuple[Any, ...]] = []
-    factor, lpx = percentile_factor(case), machines(case, "lpx")
-    for pool in machines(case, "gpu"):
+    rows: list[Serve] = []
+    factor, lpx = percentile_factor(case), machines(case, SkuKind.LPX)
+    for pool in machines(case, SkuKind.GPU):
         for partner in (None, *lpx) if pool.pairs_with_lpx else (None,):
             rows += _points(load, pool, partner, factor)
     return rows
@@ -211,18 +214,20 @@ Ranks = list[dict[tuple[int, int], tuple[Point, Phase]]]
 """Operating points of each phase by (bucket row, rank): points of equal rank go together."""
 
 
-def _points(load: Load, pool: Sku, lpx: Sku | None, factor: float) -> list[tuple[Any, ...]]:
+def _points(load: Load, pool: Sku, lpx: Sku | None, factor: float) -> list[Serve]:
     """Rows of ``serve``: of each bucket as many ranks as every one of its phases has a point of."""
     ranks, offered = _ranks(load, pool, lpx, factor)
     partner = "" if lpx is None else lpx.name
     name = f"{pool.name}+{partner}" if partner else pool.name
     rows = []
-    for i, bucket in enumerate(load.buckets.itertuples()):
+    for i, (t, bucket) in enumerate(zip(load.buckets["t"].tolist(), load.buckets["bucket"].tolist(), strict=True)):
         for rank in range(offered[i]):
-            rack_s, lpx_rack_s, *reached = _together(pool, factor, i, [found[i, rank] for found in ranks])
-            point = f"{load.name}|{bucket.bucket}|{bucket.t}|{name}|{rank}"
-            of = (bucket.t, load.name, bucket.bucket, load.card.name, name, pool.name)
-            rows.append((point, *of, rack_s, partner, lpx_rack_s, *reached))
+            rack_s, lpx_rack_s, free, tps, margin, evidence = _together(
+                pool, factor, i, [found[i, rank] for found in ranks]
+            )
+            point = f"{load.name}|{bucket}|{t}|{name}|{rank}"
+            of = (t, load.name, bucket, load.card.name, name, pool.name)
+            rows.append(Serve(point, *of, rack_s, partner, lpx_rack_s, free, tps, margin, evidence))
     return rows
 
 
@@ -248,7 +253,8 @@ def _ranks(load: Load, pool: Sku, lpx: Sku | None, factor: float) -> tuple[Ranks
         element = points["element"].to_numpy()
         count = np.bincount(element, minlength=len(b))
         place = np.arange(len(points)) - np.repeat(np.cumsum(count) - count, count)
-        columns = [points[name].tolist() for name in Point._fields]
+        columns = [points[name].tolist() for name in Point._fields[:-1]]
+        columns.append([Evidence(kind) for kind in points["evidence"].tolist()])
         keys = zip(element.tolist(), place.tolist(), strict=True)
         ranks.append(
             {key: (Point(*values), phase) for key, values in zip(keys, zip(*columns, strict=True), strict=True)}
@@ -259,13 +265,13 @@ def _ranks(load: Load, pool: Sku, lpx: Sku | None, factor: float) -> tuple[Ranks
 
 def _together(
     pool: Sku, factor: float, row: int, points: list[tuple[Point, Phase]]
-) -> tuple[float, float, float, float, float, str]:
+) -> tuple[float, float, float, float, float, Evidence]:
     """What a bucket row takes and reaches with one point for each phase: rack_s, lpx_rack_s and the last of ``serve``.
 
     ``factor``: how much faster than promised the median must be.
     """
     rack_s = lpx_rack_s = free = 0.0
-    slowest, margin, evidence = np.inf, np.inf, ""
+    slowest, margin, evidence = np.inf, np.inf, points[0][0].evidence
     for point, phase in points:
         tokens = phase.tokens[row]
         seconds = tokens / (point.tokens_per_s_per_gpu * pool.gpus)
@@ -282,10 +288,10 @@ def _together(
 def idle_hbm_table(case: Case, loads: Mapping[str, Load]) -> pd.DataFrame:
     """HBM of an idle unit that parked caches may use: what the heaviest resident card leaves."""
     rows = []
-    for pool in machines(case, "gpu"):
+    for pool in machines(case, SkuKind.GPU):
         room = [_idle_bytes(pool, load) for load in loads.values()]
-        rows.append((pool.name, pool.gpus * max(0.0, min(room, default=0.0))))
-    return table("idle_hbm", rows)
+        rows.append(IdleHbm(pool.name, pool.gpus * max(0.0, min(room, default=0.0))))
+    return IdleHbm.frame(rows)
 
 
 def _idle_bytes(pool: Sku, load: Load) -> float:
@@ -296,12 +302,13 @@ def lpx_copies_table(case: Case, loads: Mapping[str, Load]) -> pd.DataFrame:
     """Whole LPX racks of each SKU per copy of a card, and copies that fit in a pod."""
     rows = []
     for name, load in {load.card.name: load for load in loads.values()}.items():
-        for sku in machines(case, "lpx"):
+        for sku in machines(case, SkuKind.LPX):
             racks = performance.lpx_racks_per_copy(load.card, sku, load.setup.rules.lpx)
-            rows.append((name, sku.name, racks, int(case.settings.lpx_per_pod) // racks))
-    return table("lpx_copies", sorted(row for row in rows if row[3] > 0))
+            rows.append(LpxCopy(name, sku.name, racks, int(case.settings.lpx_per_pod) // racks))
+    fitting = (row for row in rows if row.copies_per_pod > 0)
+    return LpxCopy.frame(sorted(fitting, key=lambda row: (row.card, row.sku)))
 
 
-def machines(case: Case, kind: str) -> list[Machine]:
+def machines(case: Case, kind: SkuKind) -> list[Machine]:
     """The SKUs of a kind in play, as far as work on them goes."""
     return [sku.machine for sku in skus_in_play(case) if sku.kind == kind]

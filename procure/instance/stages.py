@@ -25,9 +25,10 @@ from procure.catalogue import Catalogue, Sku
 from procure.demand import Demand
 from procure.instance.service import Load
 from procure.quarter import Quarter
+from procure.schema import Row
 
 IN_PARTS = (Case, Settings, Catalogue, Sku, Demand, Load)
-"""What a stage reads attribute by attribute; mappings, records and lists of these are read in parts too."""
+"""What a stage reads attribute by attribute; mappings, rows and lists of these are read in parts too."""
 MOST_KEPT = 8
 """Results of one stage that are kept, the last used ones: enough for a grid that varies its last value fastest."""
 
@@ -227,6 +228,7 @@ def _in_parts(value: Any) -> bool:
     if (
         isinstance(value, Mapping)
         or type(value) in IN_PARTS
+        or isinstance(value, Row)
         or (isinstance(value, tuple) and hasattr(value, "_fields"))
     ):
         return True

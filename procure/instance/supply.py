@@ -4,11 +4,25 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from procure.instance.instance import table
+from procure.case import schema as given
+from procure.instance.tables import (
+    Budget,
+    Expansion,
+    ExpansionAdd,
+    Fixed,
+    PodPlaces,
+    Price,
+    QuarterRow,
+    Reserved,
+    ResourceUse,
+    SiteLimit,
+    SkuRow,
+    Upkeep,
+)
 from procure.quarter import HOURS_PER_QUARTER, Quarter
-from procure.schema import Origin, Resource
+from procure.schema import Origin, Resource, SkuKind
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -22,12 +36,9 @@ MONTHS_PER_QUARTER = 3
 def _quarters(case: Case) -> pd.DataFrame:
     rate, start = case.settings.discount_rate_per_year, case.settings.fiscal_year_start
     planned = len(case.planned)
-    return table(
-        "quarters",
-        [
-            (t, str(q), int(t < planned), q.fiscal_year(start), (1.0 + rate) ** (-t / 4))
-            for t, q in enumerate(case.quarters)
-        ],
+    return QuarterRow.frame(
+        QuarterRow(t, str(q), int(t < planned), q.fiscal_year(start), (1.0 + rate) ** (-t / 4))
+        for t, q in enumerate(case.quarters)
     )
 
 
@@ -37,7 +48,7 @@ def present_share(case: Case, sku: Sku) -> float:
     Racks and servers stand by as spares, and what is inside them with them. A CMX enclosure does not: when one fails
     its copies are computed again.
     """
-    spares = 0.0 if sku.kind in ("cmx_rack", "cmx_enclosure") else case.settings.spare_share
+    spares = 0.0 if sku.kind in (SkuKind.CMX_RACK, SkuKind.CMX_ENCLOSURE) else case.settings.spare_share
     return case.settings.availability * (1.0 - spares)
 
 
@@ -64,29 +75,29 @@ def _skus(case: Case) -> pd.DataFrame:
         present = present_share(case, sku)
         first, last = order_window(case, sku)
         rows.append(
-            (
-                sku.name,
-                sku.kind,
-                sku.host,
-                math.ceil(sku.lead_quarters),
-                first,
-                last,
-                sku.min_order,
-                float(sku.supply_per_quarter),
-                sku.life_years * 4,
-                sku.haircut,
-                sku.resale_spread,
-                sku.milestone_order,
-                sku.attach_usd,
-                sku.install_usd,
-                present * case.settings.utilisation_cap,
-                present,
-                sku.gpus,
-                sku.pod_slots,
-                case.catalogue.places(sku),
+            SkuRow(
+                sku=sku.name,
+                kind=SkuKind(sku.kind),
+                host=sku.host,
+                lead_quarters=math.ceil(sku.lead_quarters),
+                first_order_t=first,
+                last_order_t=last,
+                min_order=sku.min_order,
+                supply_per_quarter=float(sku.supply_per_quarter),
+                life_quarters=sku.life_years * 4,
+                haircut=sku.haircut,
+                resale_spread=sku.resale_spread,
+                milestone_order=sku.milestone_order,
+                attach_usd=sku.attach_usd,
+                install_usd=sku.install_usd,
+                usable_share=present * case.settings.utilisation_cap,
+                present_share=present,
+                gpus=sku.gpus,
+                pod_slots=sku.pod_slots,
+                places=case.catalogue.places(sku),
             )
         )
-    return table("skus", rows)
+    return SkuRow.frame(rows)
 
 
 def _prices(case: Case) -> pd.DataFrame:
@@ -94,8 +105,8 @@ def _prices(case: Case) -> pd.DataFrame:
     for sku in skus_in_play(case):
         for t, quarter in enumerate(case.quarters):
             price = case.catalogue.price_usd(sku.name, quarter)
-            rows.append((sku.name, t, price, price * sku.support_per_year / 4))
-    return table("prices", rows)
+            rows.append(Price(sku.name, t, price, price * sku.support_per_year / 4))
+    return Price.frame(rows)
 
 
 def _fixed(case: Case) -> pd.DataFrame:
@@ -105,17 +116,17 @@ def _fixed(case: Case) -> pd.DataFrame:
     residual values and support start from the rest, as they do for purchases.
     """
     start = case.quarters[0].index
-    rows: list[tuple[Any, ...]] = []
+    rows: list[Fixed] = []
     fleet = [
-        ((r.site, r.sku, r.in_service), r.count, r.paid_usd_per_unit, 1.0, int(r.retirable))
-        for r in case.tables["fleet"].itertuples()
+        ((r.site, r.sku, r.in_service), r.count, r.paid_usd_per_unit, 1.0, r.retirable)
+        for r in given.Fleet.rows(case.tables["fleet"])
     ]
     orders = [
-        ((r.site, r.sku, r.delivery), r.count, r.price_usd_per_unit, r.paid_share, 0)
-        for r in case.tables["orders"].itertuples()
+        ((r.site, r.sku, r.delivery), r.count, r.price_usd_per_unit, r.paid_share, False)
+        for r in given.Order.rows(case.tables["orders"])
     ]
     for origin, units in ((Origin.FLEET, fleet), (Origin.ORDER, orders)):
-        groups: dict[tuple[str, str, str], list[tuple[float, float, float, int]]] = {}
+        groups: dict[tuple[str, str, str], list[tuple[int, float, float, bool]]] = {}
         for key, count, price_usd, paid_share, flag in units:
             groups.setdefault(key, []).append((count, price_usd, paid_share, flag))
         for number, ((site, sku, quarter), parts) in enumerate(sorted(groups.items())):
@@ -130,38 +141,38 @@ def _fixed(case: Case) -> pd.DataFrame:
             vintage = Quarter(quarter).index - start
             retirable = int(all(part[3] for part in parts))
             rows.append(
-                (
-                    f"{origin}-{number}",
-                    origin,
-                    site,
-                    sku,
-                    int(count),
-                    vintage,
-                    retirable,
-                    paid,
-                    due,
-                    max(vintage, 0),
-                    support,
+                Fixed(
+                    group=f"{origin}-{number}",
+                    origin=origin,
+                    site=site,
+                    sku=sku,
+                    count=count,
+                    vintage_t=vintage,
+                    retirable=retirable,
+                    paid_usd=paid,
+                    due_usd=due,
+                    due_t=max(vintage, 0),
+                    support_usd_per_quarter=support,
                 )
             )
-    return table("fixed", rows)
+    return Fixed.frame(rows)
 
 
 def _reserved(case: Case) -> pd.DataFrame:
     held: dict[tuple[int, str, str], float] = {}
-    for row in case.tables["reserved"].itertuples():
+    for row in given.Reserved.rows(case.tables["reserved"]):
         key = (case.position[row.quarter], row.site, row.sku)
         held[key] = held.get(key, 0.0) + row.count
-    return table("reserved", [(*key, count) for key, count in sorted(held.items())])
+    return Reserved.frame(Reserved(*key, count) for key, count in sorted(held.items()))
 
 
-def _sites(case: Case) -> dict[str, Any]:
+def _sites(case: Case) -> dict[str, given.Site]:
     """The row of each site that holds first; what does not change over time is read from it."""
     rows = case.tables["sites"].sort_values(["site", "from_quarter"])
-    return {row.site: row for row in rows.drop_duplicates("site").itertuples()}
+    return {row.site: row for row in given.Site.rows(rows.drop_duplicates("site"))}
 
 
-def stands_on(sku: Sku, site: Any) -> bool:
+def stands_on(sku: Sku, site: given.Site) -> bool:
     """Whether a site's floor carries a SKU."""
     return sku.footprint_m2 <= 0 or sku.weight_kg / sku.footprint_m2 <= site.floor_load_kg_per_m2
 
@@ -174,28 +185,28 @@ def _resource_use(case: Case) -> pd.DataFrame:
             if not stands_on(sku, site):
                 continue
             use = {
-                "power_kw": (sku.power_kw + sku.attach_kw) * pue,
-                "positions": sku.positions + sku.attach_positions,
-                "area_m2": sku.area_m2,
-                "liquid_kw": sku.liquid_kw,
-                "ports": sku.ports,
+                Resource.POWER: (sku.power_kw + sku.attach_kw) * pue,
+                Resource.POSITIONS: sku.positions + sku.attach_positions,
+                Resource.AREA: sku.area_m2,
+                Resource.LIQUID: sku.liquid_kw,
+                Resource.PORTS: sku.ports,
             }
-            rows += [(site.site, sku.name, resource, use[resource]) for resource in Resource]
-    return table("resource_use", rows)
+            rows += [ResourceUse(site.site, sku.name, resource, use[resource]) for resource in Resource]
+    return ResourceUse.frame(rows)
 
 
 def _site_limits(case: Case) -> pd.DataFrame:
     rows = []
     frame = case.tables["sites"]
     for site in _sites(case):
-        stages = sorted(frame[frame["site"] == site].itertuples(), key=lambda r: Quarter(r.from_quarter))
+        stages = sorted(given.Site.rows(frame[frame["site"] == site]), key=lambda r: Quarter(r.from_quarter))
         for t, quarter in enumerate(case.quarters):
             row = [stage for stage in stages if Quarter(stage.from_quarter) <= quarter][-1]
             for resource in Resource:
                 limit = getattr(row, resource)
                 if math.isfinite(limit):
-                    rows.append((t, site, resource, limit))
-    return table("site_limits", rows)
+                    rows.append(SiteLimit(t, site, resource, limit))
+    return SiteLimit.frame(rows)
 
 
 def _pods(case: Case) -> pd.DataFrame:
@@ -205,45 +216,44 @@ def _pods(case: Case) -> pd.DataFrame:
     for site, first in _sites(case).items():
         most = int(frame.loc[frame["site"] == site, "pods_max"].max())
         crosses = int(first.cmx_crosses_pods)
-        rows.append((site, most, s.nvl72_per_pod, s.lpx_per_pod, s.cmx_racks_per_pod, crosses))
-    return table("pods", rows)
+        rows.append(PodPlaces(site, most, s.nvl72_per_pod, s.lpx_per_pod, s.cmx_racks_per_pod, crosses))
+    return PodPlaces.frame(rows)
 
 
 def _expansions(case: Case) -> pd.DataFrame:
-    return table(
-        "expansions",
-        [
-            (r.site, r.expansion, math.ceil(r.lead_quarters), int(r.max_count), r.capex_usd)
-            for r in case.tables["expansions"].itertuples()
-        ],
+    return Expansion.frame(
+        Expansion(r.site, r.expansion, math.ceil(r.lead_quarters), r.max_count, r.capex_usd)
+        for r in given.Expansion.rows(case.tables["expansions"])
     )
 
 
 def _expansion_adds(case: Case) -> pd.DataFrame:
     """What each expansion adds; without a stated figure what the units need that its power or positions hold."""
     rows = []
-    use: dict[tuple[str, str], dict[str, float]] = {}
-    for u in _resource_use(case).itertuples():
+    use: dict[tuple[str, str], dict[Resource, float]] = {}
+    for u in ResourceUse.rows(_resource_use(case)):
         use.setdefault((u.site, u.sku), {})[u.resource] = u.per_unit
-    for r in case.tables["expansions"].itertuples():
+    for r in given.Expansion.rows(case.tables["expansions"]):
         units = [unit for (site, _), unit in use.items() if site == r.site]
         for resource in Resource:
             adds = getattr(r, resource)
             if not math.isfinite(adds):
                 adds = max((_most_units(r, unit) * unit[resource] for unit in units), default=0.0)
             if adds > 0:
-                rows.append((r.site, r.expansion, resource, adds))
-    return table("expansion_adds", rows)
+                rows.append(ExpansionAdd(r.site, r.expansion, resource, adds))
+    return ExpansionAdd.frame(rows)
 
 
-def _most_units(expansion: Any, use: dict[str, float]) -> float:
+def _most_units(expansion: given.Expansion, use: dict[Resource, float]) -> float:
     """Units of a SKU that the power of an expansion feeds or its positions hold, whichever is more; 0 for parts."""
-    return max((getattr(expansion, k) / use[k] for k in ("power_kw", "positions") if use[k] > 0), default=0.0)
+    return max(
+        (getattr(expansion, k) / use[k] for k in (Resource.POWER, Resource.POSITIONS) if use[k] > 0), default=0.0
+    )
 
 
 def _budget(case: Case) -> pd.DataFrame:
-    rows = [(case.position[r.quarter], r.budget_usd) for r in case.tables["budget"].itertuples()]
-    return table("budget", sorted(r for r in rows if math.isfinite(r[1])))
+    rows = [Budget(case.position[r.quarter], r.budget_usd) for r in given.Budget.rows(case.tables["budget"])]
+    return Budget.frame(sorted((row for row in rows if math.isfinite(row.budget_usd)), key=lambda row: row.t))
 
 
 def busy_kw(case: Case, sku: Sku, share: float) -> float:
@@ -252,7 +262,7 @@ def busy_kw(case: Case, sku: Sku, share: float) -> float:
     GPU units draw a measured share of their maximum, by kind of work, and never less than when idle; what a case itself
     says of one stands instead. Other kinds draw their ``power_typical_kw``.
     """
-    if sku.kind != "gpu" or case.catalogue.is_stated(sku, "power_typical_kw"):
+    if sku.kind != SkuKind.GPU or case.catalogue.is_stated(sku, "power_typical_kw"):
         return sku.power_typical_kw
     return max(share * sku.power_kw, sku.power_idle_kw)
 
@@ -265,7 +275,7 @@ def _upkeep(case: Case) -> pd.DataFrame:
                 continue
             usd_per_kw_quarter = site.pue * HOURS_PER_QUARTER * site.electricity_usd_per_kwh
             rows.append(
-                (
+                Upkeep(
                     site.site,
                     sku.name,
                     (sku.power_idle_kw + sku.attach_kw) * usd_per_kw_quarter,
@@ -274,7 +284,7 @@ def _upkeep(case: Case) -> pd.DataFrame:
                     (sku.power_kw + sku.attach_kw) * site.space_usd_per_kw_month * MONTHS_PER_QUARTER,
                 )
             )
-    return table("upkeep", rows)
+    return Upkeep.frame(rows)
 
 
 TABLES: dict[str, Callable[[Case], pd.DataFrame]] = {

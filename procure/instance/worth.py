@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from procure.instance.instance import table
+from procure.case import schema as given
+from procure.instance.tables import ShortPrice, TokenPrice
 
 if TYPE_CHECKING:
     from procure.case import Case
@@ -44,19 +45,19 @@ def short_prices_table(case: Case, demand: Demand) -> pd.DataFrame:
         worth.tolist(),
         strict=True,
     )
-    return table("short_prices", sorted(rows))
+    return ShortPrice.frame(ShortPrice(*row) for row in sorted(rows))
 
 
 def token_prices_table(case: Case) -> pd.DataFrame:
     """What a million tokens of each workload sells for, by kind, whether served or not."""
     rows = []
-    for r in case.tables["workloads"].itertuples():
+    for r in given.Workload.rows(case.tables["workloads"]):
         rows += [
-            (r.workload, "cached input", r.lookahead_short_usd_per_million_cached_input_tokens),
-            (r.workload, "computed input", r.lookahead_short_usd_per_million_computed_input_tokens),
-            (r.workload, "output", r.lookahead_short_usd_per_million_output_tokens),
+            TokenPrice(r.workload, "cached input", r.lookahead_short_usd_per_million_cached_input_tokens),
+            TokenPrice(r.workload, "computed input", r.lookahead_short_usd_per_million_computed_input_tokens),
+            TokenPrice(r.workload, "output", r.lookahead_short_usd_per_million_output_tokens),
         ]
-    return table("token_prices", rows)
+    return TokenPrice.frame(rows)
 
 
 def _returns(demand: Demand) -> pd.DataFrame:

@@ -247,12 +247,12 @@ class Asked(Row):
 class Premise(Row):
     """What the plan rests on and did not compute."""
 
-    name: str = col("path of the premise", key=True)
+    name: str = col("path of the premise", word="premise", key=True)
     value: str = col("value", empty="none")
     unit: str = col("unit", empty="none")
     low: str = col("low end of the band", empty="no band")
     high: str = col("high end of the band", empty="no band")
-    kind: str = col("kind of evidence", empty="none")
+    kind: str = col("kind of evidence", word="how sure", empty="none")
     source: str = col("where it comes from", empty="none")
     source_date: str = col("date of the source", empty="none")
     note: str = col("anything else", empty="none")

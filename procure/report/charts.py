@@ -17,6 +17,7 @@ from matplotlib.ticker import MaxNLocator
 
 from procure.plan import Plan
 from procure.report.layout import Timeline, over_time
+from procure.schema import Tier
 
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#999999")
 """Okabe and Ito's palette: distinguishable with every common kind of colour blindness."""
@@ -152,13 +153,11 @@ def money(cash: pd.DataFrame, timeline: Timeline) -> Figure:
 def kv_bytes(placement: pd.DataFrame, timeline: Timeline) -> Figure:
     """Stacked parked bytes by tier, fastest tier lowest."""
     rows = over_time(placement, ["tier"], "parked_bytes", timeline)
-    order = {tier: i for i, tier in enumerate(("hbm", "dram", "ssd", "cmx"))}
-    rows = dict(sorted(rows.items(), key=lambda item: (order.get(item[0][0], 9), item[0])))
+    rows = {(tier,): rows[tier,] for tier in Tier if (tier,) in rows}
     most = max((sum(v[i] for v in rows.values()) for i in range(len(timeline.quarters))), default=0.0)
     scale, unit = (1e15, "PB") if most >= 2e15 else (1e12, "TB")
     figure, (panel, *_) = _panels(1, 3.2, columns=1)
-    names = {"hbm": "HBM", "dram": "DRAM", "ssd": "SSD", "cmx": "CMX"}
-    series = {names.get(k[0], _short(k[0])): [v / scale for v in values] for k, values in rows.items()}
+    series = {Tier(tier).word: [v / scale for v in values] for (tier,), values in rows.items()}
     handles = _bars(panel, series)
     _dress(panel, timeline, "", unit)
     _legend(figure, [*handles, _later_patch()])

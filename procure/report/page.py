@@ -15,11 +15,13 @@ from markupsafe import Markup
 from matplotlib.figure import Figure
 
 from procure.plan import Plan, Status
+from procure.plan.tables import Check
 from procure.plan.unit_costs import cost_warnings
 from procure.report import words
 from procure.report.charts import charts, style
 from procure.report.layout import Timeline
 from procure.report.sheets.premises import as_number
+from procure.schema import CostLine, Evidence, Span
 from procure.timekey import grouped, summed
 
 
@@ -60,29 +62,29 @@ def render(plan: Plan) -> str:
         facts=facts(plan),
         orders=orders(plan),
         foreseen=foreseen(plan),
-        expansions=words.expansion_sentences(plan, "planned"),
-        sales=words.sale_sentences(plan, "planned"),
-        later_sales=words.sale_sentences(plan, "lookahead"),
-        later_expansions=words.expansion_sentences(plan, "lookahead"),
+        expansions=words.expansion_sentences(plan, Span.PLANNED),
+        sales=words.sale_sentences(plan, Span.PLANNED),
+        later_sales=words.sale_sentences(plan, Span.LOOKAHEAD),
+        later_expansions=words.expansion_sentences(plan, Span.LOOKAHEAD),
         charts=drawn(plan),
         binding=outside,
         inner=inside,
-        causes=words.causes(plan, "planned"),
-        later_causes=words.causes(plan, "lookahead"),
+        causes=words.causes(plan, Span.PLANNED),
+        later_causes=words.causes(plan, Span.LOOKAHEAD),
         costs=costs(plan),
         unit_costs=[(who, kind, *map(figure_or_none, numbers)) for who, kind, *numbers in words.unit_costs(plan)],
         cost_warnings=cost_warnings(plan.tables["unit_costs"]),
         premises=premises(plan),
         kinds=kinds(plan),
         evidence=words.evidence_lines(plan.summary),
-        checks=[(str(c.check), words.holds(c.holds), str(c.detail)) for c in plan.tables["checks"].itertuples()],
+        checks=[(c.check, c.holds, c.detail) for c in plan.rows(Check)],
     )
 
 
 def headline(plan: Plan) -> str:
     """What to buy and to sell in the planned quarters, in one sentence or two."""
     bought = grouped(plan.purchases, ["sku"])["count"].sum()
-    sold = words.sales(plan, "planned")
+    sold = words.sales(plan, Span.PLANNED)
     quarters = words.quarter_ranges(plan.purchases["quarter"])
     order = "Order nothing in the planned quarters."
     if not bought.empty:
@@ -98,10 +100,10 @@ def facts(plan: Plan) -> list[tuple[str, str]]:
     planned = words.planned_quarters(plan)
     later = sorted(Timeline.of(plan).later)
     cash, npv = plan.tables["cash"], grouped(plan.tables["costs"], ["span"])["npv_usd"].sum()
-    capital = cash["line"].isin(("hardware", "attach", "installation", "expansions"))
-    paid = summed(cash[capital & (cash["span"] == "planned")], "cash_usd")
+    capital = cash["line"].isin([line for line in CostLine if line.capital])
+    paid = summed(cash[capital & (cash["span"] == Span.PLANNED)], "cash_usd")
     found = [
-        ("Net present cost, planned quarters", words.usd(float(npv.get("planned", 0.0)))),
+        ("Net present cost, planned quarters", words.usd(float(npv.get(Span.PLANNED, 0.0)))),
         ("with look-ahead and residual values", words.usd(plan.objective_usd)),
         ("Paid for orders in planned quarters", words.usd(paid)),
         ("Planned requests not served as promised, by priority", words.share(words.short_share(plan))),
@@ -125,14 +127,14 @@ def orders(plan: Plan) -> list[dict[str, Any]]:
 def foreseen(plan: Plan) -> list[dict[str, Any]]:
     """Orders of look-ahead quarters, which are not recommended yet."""
     table = plan.tables["purchases"]
-    later = table[table["span"] == "lookahead"].sort_values(["quarter", "site", "sku"])
+    later = table[table["span"] == Span.LOOKAHEAD].sort_values(["quarter", "site", "sku"])
     return [{str(key): value for key, value in row.items()} for row in later.to_dict("records")]
 
 
 def costs(plan: Plan) -> tuple[list[tuple[str, float, float, float]], tuple[float, float, float]]:
     """Net present cost by line: planned, look-ahead, both; and the sums. Lines of 0 are left out."""
     sums = grouped(plan.tables["costs"], ["line", "span"], sort=False)["npv_usd"].sum()
-    table = sums.unstack("span", sort=False).reindex(columns=["planned", "lookahead"]).fillna(0.0)
+    table = sums.unstack("span", sort=False).reindex(columns=list(Span)).fillna(0.0)
     rows = [(str(line), float(a), float(b), float(a + b)) for line, a, b in table.itertuples() if a or b]
     planned, later = sum(row[1] for row in rows), sum(row[2] for row in rows)
     return rows, (planned, later, planned + later)
@@ -147,7 +149,9 @@ def premises(plan: Plan) -> list[dict[str, Any]]:
 def kinds(plan: Plan) -> list[tuple[str, int, str]]:
     """How many premises there are of each kind, and what the kind means."""
     found = Counter(plan.tables["premises"]["kind"].astype(str))
-    return [(kind, number, words.KINDS.get(kind, "")) for kind, number in found.most_common()]
+    return [
+        (kind, number, Evidence(kind).word if kind in list(Evidence) else "") for kind, number in found.most_common()
+    ]
 
 
 def figure(value: Any) -> str:

@@ -38,10 +38,6 @@ FORMATS: dict[str, str] = {
 """Number formats by name; they round for display only."""
 
 
-SPANS = {"planned": "Planned quarters", "lookahead": "Look-ahead quarters"}
-"""The two spans of a plan, in order, with their titles."""
-
-
 def properties(style: str) -> dict[str, Any]:
     """XlsxWriter format properties of a style name ``role`` or ``role:format``."""
     role, _, shape = style.partition(":")

@@ -9,8 +9,10 @@ from rich.markup import escape
 from rich.table import Table
 
 from procure.plan import Plan, Status
+from procure.plan.tables import Check, Purchase
 from procure.plan.unit_costs import cost_warnings
 from procure.report import words
+from procure.schema import Span
 
 _COLOURS = {Status.OPTIMAL: "green", Status.SHORT: "yellow", Status.LIMIT: "yellow", Status.UNVERIFIED: "red"}
 
@@ -23,25 +25,23 @@ def print_plan(plan: Plan, console: Console) -> None:
     table.add_column("Units", justify="right")
     table.add_column("Delivered")
     table.add_column("Capex, M USD", justify="right")
-    columns = ["quarter", "site", "sku", "count", "delivery_quarter", "capex_usd"]
-    for quarter, site, sku, count, delivery, capex in plan.purchases[columns].itertuples(index=False):
-        table.add_row(
-            str(quarter), escape(str(site)), escape(str(sku)), f"{count:,.0f}", str(delivery), f"{capex / 1e6:,.1f}"
-        )
+    for r in Purchase.rows(plan.purchases):
+        units, capex = f"{r.count:,.0f}", f"{r.capex_usd / 1e6:,.1f}"
+        table.add_row(r.quarter, escape(r.site), escape(r.sku), units, r.delivery_quarter, capex)
     if table.row_count:
         console.print(table)
     else:
         console.print("Order nothing in the planned quarters.")
-    for sentence in words.expansion_sentences(plan, "planned"):
+    for sentence in words.expansion_sentences(plan, Span.PLANNED):
         console.print(f"[bold]build[/bold]  {escape(sentence)}", highlight=False)
-    for sentence in words.sale_sentences(plan, "planned"):
+    for sentence in words.sale_sentences(plan, Span.PLANNED):
         console.print(f"[bold]sell[/bold]   {escape(sentence)}", highlight=False)
     outside, inside = words.binding_sentences(plan)
     for sentence in outside:
         console.print(f"[bold]full[/bold]   {escape(sentence)}", highlight=False)
     if inside:
         console.print(f"[bold]full[/bold]   of what was bought: {words.count_of(len(inside), 'limit')} (see the page)")
-    for span, label in (("planned", "short"), ("lookahead", "later")):
+    for span, label in ((Span.PLANNED, "short"), (Span.LOOKAHEAD, "later")):
         for sentence in words.causes(plan, span):
             console.print(f"[bold]{label}[/bold]  {escape(sentence)}", highlight=False)
     for sentence in plan.summary.get("demand_notes", []):
@@ -50,8 +50,8 @@ def print_plan(plan: Plan, console: Console) -> None:
         console.print(f"[bold]tokens[/bold] {escape(_token_line(*row))}", highlight=False)
     for sentence in cost_warnings(plan.tables["unit_costs"]):
         console.print(f"[bold yellow]far[/bold yellow]    {escape(sentence)}", highlight=False)
-    for check in plan.tables["checks"].itertuples():
-        if not words.holds(check.holds):
+    for check in plan.rows(Check):
+        if not check.holds:
             console.print(f"[bold red]fails[/bold red]  {escape(f'{check.check}: {check.detail}')}", highlight=False)
     colour = _COLOURS[plan.status]
     cost = words.usd(plan.objective_usd)

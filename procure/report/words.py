@@ -10,26 +10,13 @@ import pandas as pd
 from procure.families.contents import given_limits
 from procure.plan import Plan, Status
 from procure.plan.summary import Summary
+from procure.plan.tables import ExpansionOrder, UnitCost
 from procure.quarter import Quarter
+from procure.schema import CostLine, Span, Unit
 from procure.timekey import grouped, summed, unmixed
-
-KINDS = {
-    "measured": "measured",
-    "published": "published by the maker",
-    "user": "given in the case",
-    "analyst": "an analyst's figure",
-    "press": "press report",
-    "physics": "worked out from physics",
-    "vendor claim": "vendor's claim, not tested",
-    "assumption": "assumption",
-}
-"""How sure a premise is, from its kind."""
-
 
 WHOLE = "whole plan"
 """What the costs of tokens of all workloads together stand under."""
-LARGE_UNITS = {"B": (1e12, "TB"), "B/s": (1e9, "GB/s"), "B/day": (1e12, "TB/day")}
-"""Base units of the plan's limits with the unit that people read, and its size."""
 
 
 def plan_name(plan: Plan) -> str:
@@ -39,8 +26,9 @@ def plan_name(plan: Plan) -> str:
 
 def readable(limits: pd.DataFrame) -> pd.DataFrame:
     """A plan's limits with bytes in TB, GB/s and TB/day."""
-    scale = limits["unit"].map(lambda unit: LARGE_UNITS.get(str(unit), (1.0, ""))[0]).astype(float)
-    unit = limits["unit"].map(lambda unit: LARGE_UNITS.get(str(unit), (1.0, str(unit)))[1])
+    shown = [Unit.shown_for(str(unit)) for unit in limits["unit"]]
+    unit = [name for name, _ in shown]
+    scale = pd.Series([size for _, size in shown], index=limits.index, dtype=float)
     amounts = {column: limits[column] / scale for column in ("used", "limit", "slack")}
     return limits.assign(unit=unit, **amounts)
 
@@ -149,11 +137,11 @@ def figure(number: float) -> str:
     return f"{number:,.6g}"
 
 
-def causes(plan: Plan, span: str) -> list[str]:
+def causes(plan: Plan, span: Span) -> list[str]:
     """What is short in the quarters of a span: workload, mean share of its requests, quarters, cause."""
     sla = plan.tables["sla"]
     planned = sla["quarter"].isin(planned_quarters(plan))
-    short = sla[(sla["short_share"] > 0) & (planned if span == "planned" else ~planned)]
+    short = sla[(sla["short_share"] > 0) & (planned if span == Span.PLANNED else ~planned)]
     sentences = []
     for (workload, cause), rows in grouped(short, ["workload", "cause"], dropna=False):
         asked = summed(rows, "requests_per_s")
@@ -175,37 +163,35 @@ def evidence_lines(summary: Summary) -> list[tuple[str, str, float]]:
 
 def unit_costs(plan: Plan) -> list[tuple[str, str, float, float, float]]:
     """USD per million tokens: workload (or the whole plan), kind of token, cost, market price, ratio; NaN for none."""
-    table = unmixed(plan.tables["unit_costs"])
+    table = UnitCost.rows(unmixed(plan.tables["unit_costs"]))
     return [
-        (str(r.workload) or WHOLE, str(r.tokens), float(r.usd_per_million_tokens),
-         float(r.market_usd_per_million_tokens), float(r.cost_per_market))
-        for r in table.itertuples()
+        (r.workload or WHOLE, r.tokens, r.usd_per_million_tokens, r.market_usd_per_million_tokens, r.cost_per_market)
+        for r in table
     ]  # fmt: skip
 
 
-def expansion_sentences(plan: Plan, span: str) -> list[str]:
+def expansion_sentences(plan: Plan, span: Span) -> list[str]:
     """What to build at the sites in the quarters of a span: when, where, how many, for how much."""
-    table = plan.tables["expansions"]
-    columns = ["quarter", "site", "expansion", "count", "capex_usd"]
     return [
-        f"{quarter}: order {count:,.0f} of expansion {name} at {site} ({usd(float(capex))})"
-        for quarter, site, name, count, capex in table.loc[table["span"] == span, columns].itertuples(index=False)
+        f"{r.quarter}: order {r.count:,.0f} of expansion {r.expansion} at {r.site} ({usd(r.capex_usd)})"
+        for r in plan.rows(ExpansionOrder)
+        if r.span == span
     ]
 
 
-def sales(plan: Plan, span: str) -> pd.DataFrame:
+def sales(plan: Plan, span: Span) -> pd.DataFrame:
     """Units sold in the quarters of a span: quarter, site, sku, count, usd that they bring (not discounted)."""
     fleet, cash = plan.tables["fleet"], plan.tables["cash"]
     keys = ["quarter", "site", "sku"]
     sold = grouped(fleet[fleet["retired"] > 0], keys, as_index=False)["retired"].sum()
-    brought = grouped(cash[cash["line"] == "sales"], keys, as_index=False)["cash_usd"].sum()
+    brought = grouped(cash[cash["line"] == CostLine.SALES], keys, as_index=False)["cash_usd"].sum()
     found = sold.merge(brought, on=keys, how="left").fillna({"cash_usd": 0.0})
     planned = found["quarter"].isin(planned_quarters(plan))
-    found = found[planned if span == "planned" else ~planned].assign(cash_usd=lambda table: -table["cash_usd"])
+    found = found[planned if span == Span.PLANNED else ~planned].assign(cash_usd=lambda table: -table["cash_usd"])
     return found.rename(columns={"retired": "count", "cash_usd": "usd"})
 
 
-def sale_sentences(plan: Plan, span: str) -> list[str]:
+def sale_sentences(plan: Plan, span: Span) -> list[str]:
     """What to sell in the quarters of a span: when, where, how many, for how much."""
     return [
         f"{quarter}: sell {count:,.0f} {sku} at {site} (brings {usd(float(brings))})"

@@ -90,7 +90,10 @@ class Row:
         made = list(rows)
         if not made:
             return cls.empty()
-        return pd.DataFrame({name: [getattr(row, name) for row in made] for name in cls.columns})
+        cells = {name: [getattr(row, name) for row in made] for name in cls.columns}
+        for place, _ in cls._enums:
+            cells[cls.columns[place]] = [str(member) for member in cells[cls.columns[place]]]
+        return pd.DataFrame(cells)
 
     @classmethod
     def empty(cls) -> pd.DataFrame:

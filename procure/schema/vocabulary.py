@@ -60,6 +60,11 @@ class Tier(StrEnum):
         """As charts and sheets say it."""
         return self.upper()
 
+    @property
+    def is_flash(self) -> bool:
+        """Whether it wears as it is written."""
+        return self in (Tier.SSD, Tier.CMX)
+
 
 RECOMPUTE = "recompute"
 """Stands for a store where nothing is read back: the whole input is prefilled."""

@@ -6,15 +6,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from procure.plan import Plan
+from procure.plan.tables import Check, Cost
 from procure.report.cells import Cell, Sheet, absolute, either, errors_in, exact, largest, rounded, sumproduct, total
 from procure.report.sheets.about import About
 from procure.report.sheets.fleet import Fleet
 from procure.report.sheets.limits import Limits
 from procure.report.sheets.money import Money
-from procure.report.sheets.premises import as_number
 from procure.report.sheets.purchases import ORDER_LINES, Purchases
 from procure.report.sheets.service import Service
-from procure.report.words import holds
 from procure.timekey import grouped
 
 MONEY_TOLERANCE = 1e-6
@@ -103,8 +102,8 @@ def checks_sheet(plan: Plan, parts: Parts, others: list[Sheet]) -> tuple[Sheet, 
         width = max(column for _, column in other.cells)
         # Row 3 shows this sheet's verdict, so the scan begins below it.
         rows.compare(f"no error cells on {other.name}", errors_in(other.block(4, 0, last, width)), 0, "cells")
-    for check in plan.tables["checks"].itertuples():
-        rows.stated(f"plan: {check.check}", holds(check.holds), str(check.detail))
+    for check in plan.rows(Check):
+        rows.stated(f"plan: {check.check}", check.holds, check.detail)
     verdicts = sheet.block(_FIRST, 6, rows.row - 1, 6)
     count = sumproduct(exact(verdicts, "PASS") * 1)
     sheet.put(6, 0, "Checks that fail")
@@ -126,10 +125,10 @@ def _service(rows: _List, service: Service) -> None:
 def _money(rows: _List, plan: Plan, parts: Parts) -> None:
     money, about = parts.money, parts.about
     rows.compare("NPV of all cash = objective", money.total.labels[7].fixed, about.objective.fixed, "USD")
-    for cost in plan.tables["costs"].itertuples():
-        found = money.lines.get((str(cost.span), str(cost.line)), [])
+    for cost in plan.rows(Cost):
+        found = money.lines.get((cost.span, cost.line), [])
         npv: list[Any] = [row.labels[7] for row in found] or [0.0]
-        rows.compare(f"NPV of {cost.line}, {cost.span}", total(*npv), as_number(cost.npv_usd), "USD")
+        rows.compare(f"NPV of {cost.line}, {cost.span}", total(*npv), cost.npv_usd, "USD")
     cash_usd = grouped(plan.tables["cash"], ["span", "line"])["cash_usd"].sum()
     for (span, line), found in money.lines.items():
         cash = [row.labels[6] for row in found]

@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from procure.plan import Plan
+from procure.plan.tables import ExpansionOrder
 from procure.report.cells import Block, Call, Expr, exact, sumproduct, total
 from procure.report.layout import TimeSheet
-from procure.report.styles import SPANS
+from procure.schema import CostLine
 
-EXPANSION_LINE = "expansions"
+EXPANSION_LINE = CostLine.EXPANSIONS
 """Cash line of expansions; paid when ordered."""
 
 
@@ -39,9 +40,8 @@ def expansions_block(book: TimeSheet, plan: Plan) -> Expansions:
     head = book.header(titles)
     first = book.row
     table = plan.tables["expansions"].sort_values(["quarter", "site", "expansion"])
-    columns = ["quarter", "site", "expansion", "span", "count", "capex_usd"]
-    for number, row in enumerate(table[columns].itertuples(index=False, name=None), 1):
-        _expansion(book, number, *row)
+    for number, order in enumerate(ExpansionOrder.rows(table), 1):
+        _expansion(book, number, order)
     if book.row == first:
         book.line(["none"], "calc:usd", [None] * len(head))
     last = book.row - 1
@@ -55,17 +55,16 @@ def expansions_block(book: TimeSheet, plan: Plan) -> Expansions:
     return Expansions(book, first, last)
 
 
-def _expansion(
-    book: TimeSheet, number: int, quarter: str, site: str, name: str, span: str, count: float, capex_usd: float
-) -> None:
+def _expansion(book: TimeSheet, number: int, order: ExpansionOrder) -> None:
     at = book.sheet.at
     row = book.row
     ordered = at(row, 1), at(row, 7)
     quarters = book.timeline.quarters
     head = [at(row - number, 8 + i, row_fixed=True, column_fixed=False) for i in range(len(quarters))]
     book.line(
-        [number, quarter, str(site), str(name), SPANS[span], float(count), capex_usd / count, at(row, 5) * at(row, 6)],
+        [number, order.quarter, order.site, order.expansion, order.span.word, float(order.count),
+         order.capex_usd / order.count, at(row, 5) * at(row, 6)],
         "calc:usd",
         lambda i: exact(ordered[0], head[i]) * ordered[1],
         label_styles={0: "number:count", 5: "solver:count", 6: "input:usd", 7: "calc:usd"},
-    )
+    )  # fmt: skip

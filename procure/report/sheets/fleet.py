@@ -10,6 +10,7 @@ from procure.plan import Plan
 from procure.report.cells import Cell, Expr, absolute, sumproduct, total
 from procure.report.layout import Row, Timeline, TimeSheet, over_time
 from procure.report.sheets.purchases import Purchases
+from procure.schema import Origin
 
 Key = tuple[str, ...]
 _KEYS = ["site", "sku"]
@@ -41,7 +42,7 @@ def fleet_sheet(plan: Plan, timeline: Timeline, purchases: Purchases) -> Fleet:
     book = TimeSheet("Fleet", "Fleet", purpose, timeline)
     table = plan.tables["fleet"]
     flows = {c: over_time(table, _KEYS, c, timeline) for c in ("opening", "retired")}
-    flows["firm"] = over_time(table[table["origin"] != "purchase"], _KEYS, "delivered", timeline)
+    flows["firm"] = over_time(table[table["origin"] != Origin.PURCHASE], _KEYS, "delivered", timeline)
     book.heading("Roll-forward by site and SKU", "All vintages together.")
     head = book.header(["Site", "SKU", "Item", "", "Unit", "", "Total", ""])
     none = [0.0] * len(timeline.quarters)

@@ -15,7 +15,7 @@ from procure.report.layout import Row, Timeline, TimeSheet, over_time
 from procure.report.sheets.expansions import EXPANSION_LINE
 from procure.report.sheets.premises import RATE
 from procure.report.sheets.purchases import ORDER_LINES, Purchases
-from procure.report.styles import SPANS
+from procure.schema import Span
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ def money_sheet(plan: Plan, purchases: Purchases, rate: Cell) -> Money:
     order = {line: i for i, line in enumerate(dict.fromkeys(plan.tables["costs"]["line"]))}
     groups = sorted(
         set(zip(cash["span"], cash["line"].astype(str), strict=True)),
-        key=lambda g: (g[0] != "planned", order.get(g[1], len(order)), g[1]),
+        key=lambda g: (g[0] != Span.PLANNED, order.get(g[1], len(order)), g[1]),
     )
     book.heading(
         "Discounting",
@@ -57,7 +57,7 @@ def money_sheet(plan: Plan, purchases: Purchases, rate: Cell) -> Money:
     book.heading("Cash by line", "Sums of the detail below.")
     book.header(["Span", "Line", "", "", "Unit", "", "Cash, all quarters", "NPV"])
     summary_top = book.row
-    members = {span: [g for g in groups if g[0] == span] for span in SPANS}
+    members = {span: [g for g in groups if g[0] == span] for span in Span}
     # The detail is filled first, below the room that the summary needs.
     book.row += sum(max(len(found), 1) + 1 for found in members.values()) + 1
     book.heading("Detail by line, site and SKU",
@@ -69,13 +69,13 @@ def money_sheet(plan: Plan, purchases: Purchases, rate: Cell) -> Money:
     book.row = summary_top
     lines: dict[tuple[str, str], list[Row]] = defaultdict(list)
     subtotals = []
-    for span, title in SPANS.items():
+    for span in Span:
         top = book.row
         for group in members[span]:
             lines[group[0], group[1]].append(_line(book, group, *place[group]))
         if book.row == top:
-            book.line([span, "none"], "calc:usd", [None] * len(timeline.quarters))
-        subtotals.append(_subtotal(book, title, top, book.row - 1))
+            book.line([str(span), "none"], "calc:usd", [None] * len(timeline.quarters))
+        subtotals.append(_subtotal(book, span.word, top, book.row - 1))
     planned, later = subtotals
     grand = book.line(
         ["Total", None, None, None, "USD", None, planned.labels[6] + later.labels[6],
@@ -146,7 +146,7 @@ def _payments(book: TimeSheet, labels: list[str], purchases: Purchases, factors:
     span, line, *_ = labels
 
     def payment(i: int) -> Any:
-        if (head[i].content in book.timeline.later) != (span == "lookahead"):
+        if (head[i].content in book.timeline.later) != (span == Span.LOOKAHEAD):
             return 0.0
         if line == EXPANSION_LINE:
             return purchases.expansions.paid(at_site, at_sku, head[i].in_row)

@@ -8,12 +8,11 @@ from typing import Any
 
 from procure.errors import Fault, InputError
 from procure.plan import Plan
+from procure.plan.tables import Premise
 from procure.report.cells import Cell, Sheet
 
 RATE = "discount_rate_per_year"
 """Name of the premise that holds the discount rate."""
-_COLUMNS = ("name", "value", "unit", "low", "high", "kind", "source", "source_date", "note")
-_TITLES = ("Premise", "Value", "Unit", "Low", "High", "How sure", "Source", "Source date", "Note")
 _WIDTHS = (46, 16, 22, 12, 12, 14, 60, 14, 80)
 
 
@@ -28,24 +27,24 @@ def premises_sheet(plan: Plan) -> tuple[Sheet, Cell]:
     sheet.put(1, 0, "What the plan rests on. Money reads the discount rate from here; a change of any other premise "
               "needs a new solve.", "note")  # fmt: skip
     sheet.widths = dict(enumerate(_WIDTHS))
-    for column, title in enumerate(_TITLES):
-        sheet.put(5, column, title, "header")
+    for column, title in enumerate(Premise.schema.columns):
+        sheet.put(5, column, title.word.capitalize(), "header")
     sheet.freeze = (6, 1)
     rate: Cell | None = None
     table = plan.tables["premises"].sort_values("name", kind="stable")
-    for row, premise in enumerate(table.itertuples(), 6):
-        for column, name in enumerate(_COLUMNS):
+    for row, premise in enumerate(Premise.rows(table), 6):
+        for column, name in enumerate(Premise.columns):
             value = as_number(getattr(premise, name)) if name in ("value", "low", "high") else getattr(premise, name)
             if value in (None, ""):
                 continue
             value = value if isinstance(value, float) else str(value)
             cell = sheet.put(row, column, value, "input" if name == "value" else "text")
-            if name == "value" and re.search(rf"(^|\W){RATE}$", str(premise.name)) and isinstance(value, float):
+            if name == "value" and re.search(rf"(^|\W){RATE}$", premise.name) and isinstance(value, float):
                 rate = cell
     if rate is None:
         raise InputError([Fault("tables/premises.csv", 0, "name", "", f"The premise {RATE} is needed, as a number.",
                                 "Solve the case again with this version.")])  # fmt: skip
-    sheet.filter = (5, 0, max(5 + len(table), 6), len(_COLUMNS) - 1)
+    sheet.filter = (5, 0, max(5 + len(table), 6), len(Premise.columns) - 1)
     return sheet, rate
 
 

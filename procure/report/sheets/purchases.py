@@ -10,11 +10,12 @@ from procure.plan import Plan
 from procure.report.cells import Block, Call, Cell, Expr, exact, sumproduct, total
 from procure.report.layout import Row, Timeline, TimeSheet
 from procure.report.sheets.expansions import Expansions, expansions_block
+from procure.schema import CostLine, Span
 from procure.timekey import grouped, summed
 
-ORDER_LINES = {"hardware": 2, "attach": 3, "installation": 4}
+ORDER_LINES: dict[str, int] = {CostLine.HARDWARE: 2, CostLine.ATTACH: 3, CostLine.INSTALLATION: 4}
 """Cash lines of what the plan orders, with the column of their unit price."""
-_TITLES = {"planned": "Recommended orders", "lookahead": "Foreseen in look-ahead, not recommended"}
+_TITLES = {Span.PLANNED: "Recommended orders", Span.LOOKAHEAD: "Foreseen in look-ahead, not recommended"}
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,7 @@ class Purchases:
         units = exact(self._column(2), site) * exact(self._column(3), sku) * self.counts
         price, share = self._price(ORDER_LINES[line]), self._price(5)
         when: Expr = exact(self._column(4), quarter)
-        if line != "installation":
+        if line != CostLine.INSTALLATION:
             when = exact(self._column(1), quarter) * share + when * (1 - share)
         return sumproduct(units * price * when)
 
@@ -142,7 +143,7 @@ def order_shares(plan: Plan) -> dict[str, float]:
     and attach then, over the cost of what is ordered then, is the share; 1 where an order is delivered in its quarter.
     """
     cash = plan.tables["cash"]
-    paid = grouped(cash[cash["line"].isin(("hardware", "attach"))], ["sku", "quarter"])["cash_usd"].sum()
+    paid = grouped(cash[cash["line"].isin((CostLine.HARDWARE, CostLine.ATTACH))], ["sku", "quarter"])["cash_usd"].sum()
     shares = {}
     for sku, orders in grouped(plan.tables["purchases"], ["sku"]):
         first = orders[orders["quarter"] == orders["quarter"].min()]

@@ -1,0 +1,27 @@
+"""The table of decode operating points: its class of rows is its schema."""
+
+from __future__ import annotations
+
+from procure.schema import Evidence, Row, col, row
+
+
+@row("decode_points")
+class DecodePoint(Row):
+    """Zero to four operating points per element asked for, the best throughput first."""
+
+    element: int = col("position in the arrays that were asked for")
+    gpus_per_replica: int = col("GPUs that decode together", unit="GPUs")
+    parallelism: str = col("how they share weights and caches")
+    batch_per_replica: float = col("sequences that decode together", unit="sequences")
+    streams_per_gpu: float = col("sequences per GPU", unit="sequences")
+    tps_user: float = col("tokens/s of one user", unit="tokens/s")
+    step_s: float = col("seconds of one step", unit="s")
+    tokens_per_s_per_gpu: float = col("throughput", unit="tokens/s")
+    free_hbm_bytes_per_gpu: float = col("HBM beside weights and running batch", unit="B")
+    lpx_rack_s_per_token: float = col("LPX rack-seconds per token; 0 without LPX", unit="s")
+    binding: str = col("what holds the throughput back")
+    evidence: Evidence = col("what the point rests on")
+    source: str = col("where it comes from")
+    source_date: str = col("date of the source")
+    low: float = col("low end of the band, a factor on throughput", unit="factor")
+    high: float = col("high end of the band, a factor on throughput", unit="factor")
