@@ -13,7 +13,7 @@ from procure.instance.tables import Serve
 from procure.plan.premises import evidence_shares, premises_table
 from procure.plan.provenance import premises_summary
 from procure.plan.status import SERVED, is_short
-from procure.plan.tables import TABLES, Check, Service, UnitCost
+from procure.plan.tables import TABLES, Check, Purchase, Service, UnitCost
 from procure.plan.tolerance import MONEY, differ
 from procure.plan.unit_costs import cost_warnings, unit_costs_summary, unit_costs_table
 from procure.schema import Span
@@ -100,7 +100,8 @@ def summary(plan: Plan, case: Case, instance: Instance) -> Iterable[str]:
         "doubts": [str(doubt) for doubt in case.doubts],
         "cost_warnings": cost_warnings(plan.tables["unit_costs"]),
         "purchases": [
-            {"quarter": r.quarter, "site": r.site, "sku": r.sku, "count": r.count} for r in plan.purchases.itertuples()
+            {"quarter": r.quarter, "site": r.site, "sku": r.sku, "count": r.count}
+            for r in Purchase.rows(plan.purchases)
         ],
     }
     if stated["premises"]["count"]:  # results of earlier releases do not count them
@@ -146,7 +147,7 @@ def _same_costs(stated: Any, wanted: dict[str, dict[str, float | None]]) -> bool
 
 def unit_costs(plan: Plan, instance: Instance) -> Iterable[str]:
     """Tokens, their costs and their market prices, recomputed from cash, work, parked caches and lengths."""
-    wanted = {(r.workload, r.tokens): r for r in unit_costs_table(instance, plan.tables).itertuples()}
+    wanted = {(r.workload, r.tokens): r for r in UnitCost.rows(unit_costs_table(instance, plan.tables))}
     stated = {(r.workload, r.tokens): r for r in plan.rows(UnitCost)}
     for key in sorted(wanted.keys() | stated.keys()):
         label = f"{key[0] or 'the whole plan'}, {key[1]} tokens"
@@ -237,7 +238,7 @@ def _text(cell: Any) -> str:
 def stated_checks(plan: Plan, found: pd.DataFrame) -> Iterable[str]:
     """The plan's own checks are those that are found, with what they found."""
     stated = {r.check: (str(r.holds), _text(r.detail)) for r in plan.rows(Check)}
-    wanted = {r.check: (str(r.holds), _text(r.detail)) for r in found.itertuples()}
+    wanted = {r.check: (str(r.holds), _text(r.detail)) for r in Check.rows(found)}
     for name in sorted(wanted.keys() | stated.keys()):
         if name not in stated:
             yield f"the plan does not state the check {name!r}"

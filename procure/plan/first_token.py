@@ -15,6 +15,7 @@ import pandas as pd
 from procure.instance import Instance
 from procure.instance.first_token import Curves, at_best, bucket_ends, curves_of, reached_s
 from procure.instance.tables import OutOfReach, Prefill, Rate, Workload
+from procure.plan.tables import Prefilled
 from procure.timekey import one_block
 
 NOTHING = 1e-6
@@ -59,15 +60,15 @@ def first_tokens(instance: Instance, prefill: pd.DataFrame) -> dict[tuple[str, s
     names = instance.quarters
     options = {(names[r.t], r.workload, r.bucket, r.sku, r.store): r for r in instance.rows(Prefill)}
     ways: dict[tuple[str, str], Ways] = defaultdict(lambda: defaultdict(list))
-    for r in prefill.itertuples():
-        option = options[r.quarter, r.workload, r.bucket, r.sku, r.store]
-        ways[r.quarter, r.workload][r.bucket].append((r.requests_per_s, option))
+    for used in Prefilled.rows(prefill):
+        option = options[used.quarter, used.workload, used.bucket, used.sku, used.store]
+        ways[used.quarter, used.workload][used.bucket].append((used.requests_per_s, option))
     rate: dict[tuple[int, str], float] = defaultdict(float)
     for r in instance.rows(Rate):
         rate[r.t, r.workload] += r.requests_per_s
     away: dict[tuple[int, str], dict[str, float]] = defaultdict(dict)
-    for r in instance.rows(OutOfReach):
-        away[r.t, r.workload][r.bucket] = r.share
+    for lost in instance.rows(OutOfReach):
+        away[lost.t, lost.workload][lost.bucket] = lost.share
     target = {r.workload: r for r in instance.rows(Workload)}
     curves = curves_of(instance["first_token"])
     best = at_best(instance.tables) if away else {}

@@ -11,9 +11,10 @@ import pandas as pd
 from procure.instance import Instance
 from procure.instance.tables import CachedTokens, Fixed, Length, Rate, SkuRow, StoreUnit, TokenPrice
 from procure.plan.plan import frame
-from procure.plan.tables import Placement, Prefilled, Serving
+from procure.plan.tables import Cash, Placement, Prefilled, Serving, UnitCost
 from procure.quarter import SECONDS_PER_QUARTER
 from procure.rules.worth import residual_usd
+from procure.schema import CostLine
 from procure.timekey import one_block, unmixed
 
 CACHED, COMPUTED, OUTPUT = "cached input", "computed input", "output"
@@ -68,14 +69,14 @@ def unit_costs_summary(table: pd.DataFrame) -> dict[str, dict[str, float | None]
     whole = unmixed(table)[table["workload"] == ""]
     return {
         str(row.tokens): {c: None if math.isnan(getattr(row, c)) else float(getattr(row, c)) for c in columns}
-        for row in whole.itertuples()
+        for row in UnitCost.rows(whole)
     }
 
 
 def cost_warnings(table: pd.DataFrame) -> list[str]:
     """A sentence for the plan and each workload whose blended cost is :data:`FAR` times the market or under it."""
     sentences = []
-    for row in unmixed(table)[table["tokens"] == BLENDED].itertuples():
+    for row in UnitCost.rows(unmixed(table)[table["tokens"] == BLENDED]):
         ratio = float(row.cost_per_market)
         if math.isnan(ratio) or 1.0 / FAR <= ratio <= FAR:
             continue
@@ -94,8 +95,9 @@ def _over(amount: float, by: float) -> float:
 def _spent(instance: Instance, cash: pd.DataFrame) -> dict[tuple[str, str], float]:
     """Present USD by site and SKU (or expansion), with what stands or was paid in advance at the start."""
     spent: dict[tuple[str, str], float] = defaultdict(float)
-    for row in cash[cash["line"] != "look-ahead shortfall"].itertuples():
-        spent[row.site, row.sku] += row.npv_usd
+    for row in Cash.rows(cash):
+        if row.line is not CostLine.SHORTFALL:
+            spent[row.site, row.sku] += row.npv_usd
     sku_of = {r.sku: r for r in instance.rows(SkuRow)}
     for group in instance.rows(Fixed):
         sku = sku_of[group.sku]

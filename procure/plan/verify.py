@@ -110,7 +110,7 @@ def _hash(plan: Plan, case: Case) -> Iterable[str]:
 
 
 def _limits(recomputed: Callable[[], pd.DataFrame]) -> Iterable[str]:
-    for r in recomputed().itertuples():
+    for r in Limit.rows(recomputed()):
         if over(r.used, r.limit, r.unit):
             yield f"{r.family} {r.quarter} {r.site} {r.item}: {r.used:g} {r.unit} used of {r.limit:g}"
 
@@ -118,7 +118,7 @@ def _limits(recomputed: Callable[[], pd.DataFrame]) -> Iterable[str]:
 def _same_limits(recomputed: Callable[[], pd.DataFrame], plan: Plan) -> Iterable[str]:
     keys = ["family", "quarter", "site", "item"]
     stated = {tuple(getattr(r, k) for k in keys): r for r in plan.rows(Limit)}
-    for r in recomputed().itertuples():
+    for r in Limit.rows(recomputed()):
         row = stated.pop(tuple(getattr(r, k) for k in keys), None)
         if row is None:
             yield f"{r.family} {r.quarter} {r.site} {r.item}: not in the limits table"
@@ -161,7 +161,7 @@ def _money(plan: Plan, instance: Instance) -> Iterable[str]:
 
 def _present_values(plan: Plan, recomputed: pd.DataFrame) -> Iterable[str]:
     """Discount factors, spans and present values of the cash rows; every cost line and span."""
-    factor = {r.quarter: (r.discount_factor, r.span) for r in recomputed.itertuples()}
+    factor = {r.quarter: (r.discount_factor, r.span) for r in Cash.rows(recomputed)}
     for r in plan.rows(Cash):
         label = f"{r.quarter} {r.line} {r.site} {r.sku}"
         wanted, span = factor.get(r.quarter, (r.discount_factor, r.span))
@@ -173,7 +173,7 @@ def _present_values(plan: Plan, recomputed: pd.DataFrame) -> Iterable[str]:
     lines = costs_table(recomputed)
     for key in stated.keys() - set(zip(lines["line"], lines["span"], strict=True)):
         yield f"costs of {', '.join(key)}: no such line"
-    for r in lines.itertuples():
-        value = stated.get((r.line, r.span), math.nan)
-        if not abs(value - r.npv_usd) <= MONEY * abs(r.npv_usd) + 1.0:
-            yield f"costs of {r.line}, {r.span}: {r.npv_usd:,.0f} USD, not {value:,.0f}"
+    for cost in Cost.rows(lines):
+        value = stated.get((cost.line, cost.span), math.nan)
+        if not abs(value - cost.npv_usd) <= MONEY * abs(cost.npv_usd) + 1.0:
+            yield f"costs of {cost.line}, {cost.span}: {cost.npv_usd:,.0f} USD, not {value:,.0f}"

@@ -57,12 +57,13 @@ def parts_in_free_hosts(m: Any, index: Index) -> None:
         fitted[s,k,t] ≤ own[s,k,t] − reserved[s,k,t]
 
     Units; kits in racks or servers, enclosures in CMX racks. A part that finds no free host is held with the others.
+    Parts that share a host share all of them: the row goes by the first.
     """
-    parts = group(index.of(in_held_hosts), lambda k: (k[0], k[2], "+".join(index.places[k[1]])))
+    parts = group(index.of(in_held_hosts), lambda k: (k[0], k[2], min(index.places[k[1]])))
 
-    def rule(m: Any, site: str, at: TimeKey, hosts: str) -> Any:
+    def rule(m: Any, site: str, at: TimeKey, host_sku: str) -> Any:
         row = Terms()
-        held = parts[site, at, hosts]
+        held = parts[site, at, host_sku]
         row.extend(1.0, (m.fitted[k] for k in held))
         for host, places in index.places[held[0][1]].items():
             if (site, host, at.t) in index.in_stock:
