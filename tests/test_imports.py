@@ -26,7 +26,7 @@ FACE = "procure"
 """The package itself offers names of several folders; nobody needs it but for the version."""
 SOLVERS = {"pyomo": {"program", "families/*/program", "solver"}, "highspy": {"solver"}}
 """Libraries that only these folders know."""
-TOLD_BY_ANNOTATIONS = {("procure.case.doubts", "procure.case.reader"), ("procure.case.hashing", "procure.case.case")}
+TOLD_BY_ANNOTATIONS = {("procure.case.doubts", "procure.case.reader")}
 """Imports for annotations alone that lead back to who imports the module. No new ones."""
 
 

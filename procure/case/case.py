@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -10,51 +9,40 @@ from pathlib import Path
 from typing import Any, cast
 
 import pandas as pd
+import tomli_w
 
 from procure.case import checks
 from procure.case import doubts as in_doubt
 from procure.case.cards import copy_cards
+from procure.case.change import changed
 from procure.case.defaults import fill
 from procure.case.excel import located, read_workbook
 from procure.case.forecast import fill_peaks
 from procure.case.frames import frame_of, rows_of
+from procure.case.growth import Growth
 from procure.case.hashing import hash_inputs
+from procure.case.premises import all_premises, allowed, used_premises
 from procure.case.reader import Rows, read_table
+from procure.case.resolved import Resolved
 from procure.case.schema import TABLES
-from procure.case.settings import FILE, Settings, build, parse_toml
-from procure.catalogue import Catalogue, Fact
+from procure.case.settings import FILE, build, parse_toml
+from procure.catalogue import Catalogue, Fact, Packaged
 from procure.errors import Fault, InputError, nearest
 from procure.files import fill_folder
-from procure.quarter import Quarter
-from procure.schema import Table
-from procure.sizing import Card
 
 
 @dataclass(frozen=True)
-class Case:
+class Case(Resolved):
     """What the planner asks. :meth:`read` one; :meth:`replace`, :meth:`grow` or :meth:`with_value` gives a changed one.
 
     Attributes:
-        settings: ``case.toml`` with defaults filled in.
-        tables: every table as a DataFrame with all its columns, names resolved and defaults filled in; a table that
-            the case leaves out is empty.
-        catalogue: the packaged catalogue with the case's hardware, attach and prices tables over it.
-        cards: the LLMs used, by the name in ``workloads.card``.
-        defaults_used: one sentence per setting, column or table that was filled in.
-        doubts: cells that are allowed and may have been meant otherwise, with what was understood; see
-            :mod:`procure.case.doubts`.
         folder: where it was read from, None for a case made in Python.
         workbook: the .xlsx file that it was read from, None for CSV files.
+        doubts: cells that are allowed and may have been meant otherwise, with what was understood; see
+            :mod:`procure.case.doubts`.
     """
 
-    settings: Settings
-    tables: dict[str, pd.DataFrame] = field(repr=False)
-    catalogue: Catalogue = field(repr=False)
-    cards: dict[str, Card] = field(repr=False)
-    defaults_used: tuple[str, ...] = field(repr=False)
     folder: Path | None
-    _given: dict[str, Any] = field(repr=False)
-    _given_tables: dict[str, pd.DataFrame] = field(repr=False)
     workbook: Path | None = None
     doubts: tuple[Fault, ...] = field(default=(), repr=False)
 
@@ -114,17 +102,9 @@ class Case:
         Raises:
             InputError: as :meth:`read`; rows are numbered as they would be in a CSV file.
         """
-        faults = [
-            Fault(f"{name}.csv", 0, "", "", "Not a table of a case.", nearest(name, TABLES))
-            for name in tables
-            if name not in TABLES
-        ]
-        typed: dict[str, Rows] = {}
+        typed, faults = _typed({name: tables[name] for name in (*TABLES, *tables) if name in tables})
         for name, table in TABLES.items():
-            if name in tables:
-                typed[name], wrong = rows_of(table, tables[name])
-                faults += wrong
-            elif table.required:
+            if table.required and name not in tables:
                 faults.append(Fault(f"{name}.csv", 0, "", "", "This table is missing."))
         return cls._checked(dict(settings), typed, Path(folder) if folder else None, faults)
 
@@ -136,8 +116,10 @@ class Case:
         folder: Path | None,
         faults: list[Fault],
         doubts: Sequence[Fault] = (),
+        packaged: Packaged | None = None,
     ) -> Case:
-        given_tables = {name: frame_of(TABLES[name], rows, rows.columns) for name, rows in tables.items()}
+        """Resolve and check what is stated; ``packaged`` is read where the caller has none."""
+        stated = {name: rows.copy() for name, rows in tables.items()}
         used = [
             f"{name}: no {'rows' if name in tables else 'table'}. {table.when_absent}"
             for name, table in TABLES.items()
@@ -145,7 +127,7 @@ class Case:
         ]
         for name in TABLES:
             tables.setdefault(name, Rows(f"{name}.csv"))
-        catalogue, wrong = _catalogue(tables)
+        catalogue, wrong = _catalogue(tables, packaged or Packaged.read())
         faults = faults + wrong
         settings, settings_used, wrong = build(given, catalogue)
         if any(fault.file == FILE for fault in faults):
@@ -159,7 +141,8 @@ class Case:
             raise InputError(faults)
         said += in_doubt.units(tables) + in_doubt.sizes(tables, settings.may_buy, catalogue)
         used += [f"case.toml {name}: premise case/{name}" for name in settings_used]
-        used += fill(tables, settings, catalogue, cards)
+        filled = fill(tables, settings, catalogue, cards)
+        used += sorted(filled.sentences)
         used_measures, faults = fill_peaks(tables)
         used += used_measures
         faults += checks.agreement(tables, settings, catalogue, cards)
@@ -172,17 +155,12 @@ class Case:
             catalogue,
             cards,
             tuple(used),
-            folder,
+            filled,
             given,
-            given_tables,
+            stated,
+            folder,
             doubts=tuple(sorted(set(said))),
         )
-
-    @property
-    def skus_in_play(self) -> tuple[str, ...]:
-        """Names of the SKUs that exist, are on order, or may be bought, in order."""
-        standing = {*self.tables["fleet"]["sku"], *self.tables["orders"]["sku"]}
-        return tuple(sorted(standing | set(self.settings.may_buy)))
 
     @property
     def source(self) -> Path | None:
@@ -190,14 +168,9 @@ class Case:
         return self.workbook or self.folder
 
     @property
-    def given(self) -> dict[str, Any]:
-        """Settings as stated, without defaults."""
-        return dict(self._given)
-
-    @property
     def given_tables(self) -> dict[str, pd.DataFrame]:
         """Tables as stated, without defaults and without the columns that were left out."""
-        return dict(self._given_tables)
+        return {name: frame_of(TABLES[name], rows, rows.columns) for name, rows in self._stated.items()}
 
     @property
     def name(self) -> str:
@@ -205,37 +178,19 @@ class Case:
         return self.settings.name
 
     @cached_property
-    def planned(self) -> tuple[Quarter, ...]:
-        """Quarters whose orders are recommended."""
-        first = Quarter(self.settings.first_quarter)
-        return tuple(first + step for step in range(self.settings.planned_quarters))
+    def growth(self) -> Growth:
+        """Factors on the lengths of every quarter over the first."""
+        return Growth.of(self.tables["workloads"], len(self.quarters))
 
     @cached_property
-    def lookahead(self) -> tuple[Quarter, ...]:
-        """Quarters after the planned ones."""
-        return tuple(self.planned[-1] + step for step in range(1, self.settings.lookahead_quarters + 1))
+    def premises(self) -> Mapping[str, Fact]:
+        """Every premise that may be stated or swept, by its path: packaged ones under the case's own statements."""
+        return all_premises(self)
 
     @cached_property
-    def quarters(self) -> tuple[Quarter, ...]:
-        """Planned and look-ahead quarters."""
-        return self.planned + self.lookahead
-
-    @cached_property
-    def position(self) -> dict[str, int]:
-        """Position t of each quarter by its name."""
-        return {str(quarter): t for t, quarter in enumerate(self.quarters)}
-
-    @cached_property
-    def premises(self) -> dict[str, Fact]:
-        """The premises behind defaults that were used: ``case/<setting>`` and ``column/<table>.<column>``."""
-        used = {entry.split(":")[0] for entry in self.defaults_used}
-        names = {("case", key): f"case.toml {key}" for key in Settings.model_fields}
-        names |= {key: key[1] for key in self.catalogue.premises if key[0] == "column"}
-        return {
-            f"{group}/{key}": self.catalogue.premise(group, key)
-            for (group, key), entry in names.items()
-            if entry in used
-        }
+    def rests_on(self) -> Mapping[str, Fact]:
+        """The premises that a plan of the case rests on, by path: those that move a coefficient of it."""
+        return {path: self.premises[path] for path in used_premises(self, self.premises)}
 
     def replace(
         self, *, settings: Mapping[str, Any] | None = None, tables: Mapping[str, pd.DataFrame] | None = None
@@ -245,64 +200,44 @@ class Case:
         Raises:
             InputError: what replaces does not fit.
         """
-        return Case.from_tables(
-            {**self._given, **(settings or {})}, {**self._given_tables, **(tables or {})}, self.folder
-        )
+        typed, faults = _typed(tables or {})
+        return self._with(settings or {}, typed, faults)
+
+    def _with(self, settings: Mapping[str, Any], tables: Mapping[str, Rows], faults: list[Fault]) -> Case:
+        """The case with settings and tables replaced as they are; what is packaged is not read again."""
+        kept = {name: rows.copy() for name, rows in self._stated.items() if name not in tables}
+        order = {name: {**kept, **tables}[name] for name in TABLES if name in kept or name in tables}
+        given = {**self._given, **settings}
+        return Case._checked(given, order, self.folder, faults, packaged=self.catalogue.packaged)
 
     def grow(self, *, isl_growth_per_year: float, growth_route: str | None = None) -> Case:
         """The case with input lengths growing by that fraction a year, in workloads that state no growth themselves."""
         route = {} if growth_route is None else {"growth_route": growth_route}
         return self.replace(settings={"isl_growth_per_year": float(isl_growth_per_year), **route})
 
-    def with_value(self, name: str, value: Any) -> Case:
-        """The case with one value changed, for sweeps.
+    def with_value(self, path: str, value: Any) -> Case:
+        """The case with one value changed, for sweeps and studies.
 
         Args:
-            name: a setting (``utilisation_cap``); ``table.column`` for all rows (``budget.budget_usd``);
-                ``table.key.column`` for the rows whose first key column, or site, SKU or workload, is that key
-                (``workloads.chat.ttft_s``); or ``hardware.sku.attribute`` for a figure of the catalogue
-                (``hardware.vr-nvl72.price_usd``).
-            value: the new value; for a column of numbers also a factor such as ``"x1.2"``.
+            path: a premise by its path, as in :attr:`premises` and the plan's premises table
+                (``case/utilisation_cap``, ``hardware/vr-nvl72/price_usd``, ``scenario/chat/input_p50_tokens``,
+                ``sla/chat/good/ttft_s``, ``physics/kv_efficiency``); or cells of the case's tables:
+                ``table/column`` for all rows, ``table/key/column`` for rows with that key (``workloads/chat/ttft_s``,
+                ``forecast/chat/2027Q3/peak_requests_per_s``). The other spelling, with dots, means the same:
+                ``utilisation_cap``, ``budget.budget_usd``, ``workloads.chat.ttft_s``, ``hardware.lpx.power_kw``.
+            value: the new value; for a number also a factor such as ``"x1.2"``; for a premise with a band also
+                ``"low"`` or ``"high"``, its ends, and ``"base"``, what the case has.
 
         Raises:
-            InputError: nothing of that name, or a value that does not fit.
+            InputError: nothing of that name (the nearest is named), or a value that does not fit.
         """
-        parts = name.split(".")
-        if len(parts) == 1:
-            return self.replace(settings={name: value})
-        if parts[0] == "hardware" and len(parts) == 3:
-            return self._with_hardware(parts[1], parts[2], value)
-        table, column, key = parts[0], parts[-1], parts[1] if len(parts) == 3 else None
-        if len(parts) > 3 or table not in TABLES or column not in TABLES[table].by_column:
-            known = [*Settings.model_fields, *(f"{t}.{c}" for t, s in TABLES.items() for c in s.by_column)]
-            raise InputError([Fault("sweep", 0, "name", name, "A setting or table.column.", nearest(name, known))])
-        frame = self.tables[table] if table not in self._given_tables else self._given_tables[table]
-        frame = frame.copy()
-        if column not in frame:
-            frame[column] = self.tables[table][column]
-        rows = pd.Series(True, index=frame.index) if key is None else _rows_with(frame, TABLES[table], key)
-        if not rows.any():
-            raise InputError([Fault("sweep", 0, "name", name, f"A key of {table}.csv; no row has {key!r}.")])
-        if TABLES[table].by_column[column].kind in ("number", "integer") and str(value).startswith("x"):
-            frame[column] = frame[column].where(~rows, self.tables[table][column] * _factor(name, str(value)))
-        else:
-            frame[column] = frame[column].astype(object).where(~rows, value)
-        return self.replace(tables={table: frame})
-
-    def _with_hardware(self, sku: str, attribute: str, value: Any) -> Case:
-        fact = self.catalogue.fact(sku, attribute)
-        number = value
-        if not isinstance(fact.value, str) and str(value).startswith("x"):
-            number = fact.number * _factor(f"hardware.{sku}.{attribute}", str(value))
-        row = {"sku": sku, "attribute": attribute, "value": str(number), "unit": fact.unit, "source": "with_value"}
-        table = self._given_tables.get("hardware", pd.DataFrame(columns=list(TABLES["hardware"].by_column)))
-        kept = table[~((table["sku"] == sku) & (table["attribute"] == attribute))]
-        return self.replace(tables={"hardware": pd.concat([kept, pd.DataFrame([row])], ignore_index=True)})
+        settings, tables = changed(self, self.premises, path, value)
+        return self._with(settings, tables, [])
 
     @cached_property
     def input_hash(self) -> str:
         """SHA-256 of what a plan depends on: settings, tables in any row order, cards, packaged data used."""
-        return hash_inputs(self)
+        return hash_inputs(self, self.rests_on)
 
     def write(self, folder: str | Path) -> Path:
         """Write the case as given (without defaults) to a folder that is new or empty, all or nothing.
@@ -316,11 +251,12 @@ class Case:
         return Path(folder)
 
     def _write(self, fresh: Path) -> None:
-        lines = [f"{key} = {_toml(value)}" for key, value in self._given.items() if value is not None]
-        (fresh / FILE).write_text("\n".join(lines) + "\n", encoding="utf-8")
-        stated, read = self._given_tables["workloads"]["card"], self.tables["workloads"]["card"]
+        settings = {key: value for key, value in self._given.items() if value is not None}
+        (fresh / FILE).write_text(tomli_w.dumps(settings), encoding="utf-8")
+        given = self.given_tables
+        stated, read = given["workloads"]["card"], self.tables["workloads"]["card"]
         names = copy_cards(dict(zip(stated, read, strict=True)), self.folder, fresh)
-        for name, frame in self._given_tables.items():
+        for name, frame in given.items():
             if name == "workloads":
                 frame = frame.assign(card=stated.map(names))
             frame.to_csv(fresh / f"{name}.csv", index=False, lineterminator="\n")
@@ -352,40 +288,32 @@ def _stray_files(folder: Path) -> tuple[list[Fault], list[Fault]]:
     return faults, doubts
 
 
-def _catalogue(tables: Mapping[str, Rows]) -> tuple[Catalogue, list[Fault]]:
+def _catalogue(tables: Mapping[str, Rows], packaged: Packaged) -> tuple[Catalogue, list[Fault]]:
     """The catalogue under the case's own rows; the packaged one where those are wrong."""
     own = {
         name: [{**row, "_row": line} for line, row in zip(tables[name].lines, tables[name].rows, strict=True)]
-        for name in ("hardware", "attach", "prices")
+        for name in ("hardware", "attach", "prices", "premises")
     }
     complete = {
         name: [row for row in rows if all(row.get(column) is not None for column in TABLES[name].key)]
         for name, rows in own.items()
     }
     complete["prices"] = [row for row in complete["prices"] if row.get("price_usd") is not None]
+    complete["premises"] = [row for row in complete["premises"] if row.get("value") is not None]
     try:
-        return Catalogue.read(complete["hardware"], attach=complete["attach"], prices=complete["prices"]), []
+        return Catalogue.of(packaged, **complete, allowed=allowed(tables, packaged)), []
     except InputError as error:
-        return Catalogue.read(), error.faults
+        return Catalogue.of(packaged), error.faults
 
 
-def _factor(name: str, text: str) -> float:
-    """The factor that a text such as ``x1.2`` states."""
-    try:
-        return float(text[1:])
-    except ValueError:
-        raise InputError([Fault("sweep", 0, name, text, "A value, or a factor such as x1.2.")]) from None
-
-
-def _rows_with(frame: pd.DataFrame, table: Table, key: str) -> pd.Series:
-    """Rows in which one of the table's key columns is ``key``."""
-    hit = pd.Series(False, index=frame.index)
-    for column in table.key:
-        if column in frame:
-            hit |= frame[column].astype(str) == key
-    return hit
-
-
-def _toml(value: object) -> str:
-    """A TOML scalar; JSON's spelling of texts, numbers and flags is TOML's too."""
-    return json.dumps(value, ensure_ascii=False)
+def _typed(tables: Mapping[str, pd.DataFrame]) -> tuple[dict[str, Rows], list[Fault]]:
+    """DataFrames as the rows of tables, and what is wrong with them."""
+    typed: dict[str, Rows] = {}
+    faults: list[Fault] = []
+    for name, frame in tables.items():
+        if name not in TABLES:
+            faults.append(Fault(f"{name}.csv", 0, "", "", "Not a table of a case.", nearest(name, TABLES)))
+            continue
+        typed[name], wrong = rows_of(TABLES[name], frame)
+        faults += wrong
+    return typed, faults

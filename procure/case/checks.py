@@ -9,16 +9,16 @@ from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
 
+from procure.case.defaults import LENGTH_COLUMNS
 from procure.case.reader import Cell, Rows
-from procure.case.scenarios import LENGTH_COLUMNS, reuse_curves, scenario_values, weight_precisions
 from procure.case.schema import TABLES
 from procure.case.settings import FILE, Settings
 from procure.catalogue import Catalogue, Sku
-from procure.catalogue.tables import hint, resolve
 from procure.errors import Fault, InputError, nearest
 from procure.quarter import Quarter
 from procure.sizing import Card, card_names, kv_format, load_card
 from procure.sizing.cards import stands
+from procure.sizing.formats import precision_names
 
 Tables = Mapping[str, Rows]
 
@@ -47,9 +47,9 @@ class Names:
             "workload": [str(row["workload"]) for row in self.tables["workloads"].rows if row.get("workload")],
             "site": sorted({str(row["site"]) for row in self.tables["sites"].rows if row.get("site")}),
             "sku": sorted(self.catalogue.skus),
-            "scenario": sorted(scenario_values()),
-            "precision": weight_precisions(),
-            "reuse_curve": (*reuse_curves(), *self._own_curves),
+            "scenario": sorted(self.catalogue.packaged.scenarios),
+            "precision": sorted(precision_names()),
+            "reuse_curve": (*self.catalogue.packaged.curves, *self._own_curves),
             "table": [*TABLES, FILE],
             "card": card_names(),
         }
@@ -62,8 +62,8 @@ def references(names: Names) -> tuple[list[Fault], dict[str, Card]]:
     for name, table in TABLES.items():
         rows = names.tables[name]
         for column in table.columns:
-            if not column.reference:
-                continue
+            if column.reference in ("", "premise"):
+                continue  # the catalogue has said what is wrong with a premise's path
             for line, row in zip(rows.lines, rows.rows, strict=True):
                 value = row.get(column.name)
                 if value is None:
@@ -77,10 +77,11 @@ def references(names: Names) -> tuple[list[Fault], dict[str, Card]]:
                 known = names.known[column.reference]
                 if not known:
                     continue  # that table could not be read or is empty, which is said of it
-                meant = resolve(str(value), known) if column.reference == "sku" else str(value)
+                is_sku = column.reference == "sku"
+                meant = names.catalogue.resolve(str(value)) if is_sku else str(value)
                 if meant not in known:
                     expected = f"A known {column.reference.replace('_', ' ')}."
-                    say = (hint if column.reference == "sku" else nearest)(str(value), known)
+                    say = names.catalogue.hint(str(value)) if is_sku else nearest(str(value), known)
                     faults.append(Fault(rows.file, line, column.name, str(value), expected, say))
                 else:
                     row[column.name] = meant
@@ -123,7 +124,7 @@ def may_buy(settings: Settings | None, catalogue: Catalogue) -> list[Fault]:
     known = sorted(catalogue.skus)
     names = [] if settings is None else settings.may_buy
     return [
-        Fault(FILE, 0, "may_buy", name, "SKUs of the catalogue by their own names.", hint(name, known))
+        Fault(FILE, 0, "may_buy", name, "SKUs of the catalogue by their own names.", catalogue.hint(name))
         for name in names
         if name not in known
     ]

@@ -1,86 +1,157 @@
-"""Filling the cells that a planner left empty, and keeping a list of what was filled in with what."""
+"""The one place that fills what a planner left empty; it keeps what was filled in with what, and which premises did it.
+
+Nothing below the case reads a default: demand and instances take filled workloads.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
+from math import exp, fsum, log
 
 from procure.case.reader import Cell, Rows
-from procure.case.scenarios import LENGTH_COLUMNS, SLA_COLUMNS, input_lengths, scenario_values, service_levels
 from procure.case.schema import TABLES
 from procure.case.settings import TOKEN_WORTHS, Settings
 from procure.catalogue import Catalogue
 from procure.sizing import Card
 
-Used = list[str]
+LENGTH_COLUMNS = ("input_mean_tokens", "input_p50_tokens", "input_p90_tokens", "input_p99_tokens")
+"""Columns of ``workloads`` that state a distribution of input lengths between them."""
+
+SLA_COLUMNS = {
+    "ttft_s": "ttft_s",
+    "tps_user": "tps_visible",
+    "tps_thinking": "tps_thinking",
+    "tps_burst": "tps_burst",
+}
+"""Column of ``workloads`` and the quantity of a service level that fills it; 0 where the level has none."""
+
+SCENARIO_COLUMNS = (
+    "context_cap_tokens",
+    "output_thinking_tokens",
+    "output_visible_tokens",
+    "mean_to_peak",
+    "shared_prefix_tokens",
+    "session_s_per_call",
+    "calls_per_task",
+    "subtasks",
+    "tool_s",
+    "burst_tokens",
+    "reuse_curve",
+    "deferrable",
+)
+"""Columns of ``workloads`` that the field of the scenario of the same name fills."""
+
+SETTING_COLUMNS = ("ttft_share", "isl_growth_per_year", *TOKEN_WORTHS)
+"""Columns of ``workloads`` that the setting of the same name fills."""
 
 
-def fill(tables: Mapping[str, Rows], settings: Settings, catalogue: Catalogue, cards: Mapping[str, Card]) -> Used:
-    """Fill the empty optional cells of every table in place; returns one sentence per table and column filled."""
-    used: Used = []
+@dataclass
+class Filled:
+    """What was filled in.
+
+    Attributes:
+        sentences: one for each setting, or table and column: what it took its value from.
+        cells: by table and line of its file, the columns filled and the path of the premise that filled each.
+    """
+
+    sentences: set[str] = field(default_factory=set)
+    cells: dict[tuple[str, int], dict[str, tuple[str, ...]]] = field(default_factory=dict)
+
+    def note(self, table: str, line: int, column: str, source: str, *paths: str) -> None:
+        """A cell was filled from a source, by premises."""
+        self.sentences.add(f"{table}.{column}: {source}")
+        self.cells.setdefault((table, line), {})[column] = paths
+
+
+def fill(tables: Mapping[str, Rows], settings: Settings, catalogue: Catalogue, cards: Mapping[str, Card]) -> Filled:
+    """Fill the empty optional cells of every table in place."""
+    filled = Filled()
     for name, table in TABLES.items():
-        rows = tables[name].rows
+        rows = tables[name]
         for column in table.columns:
-            if column.required or not rows:
+            if column.required:
                 continue
-            fact = catalogue.premises.get(("column", f"{name}.{column.name}"))
-            for row in rows:
+            path = f"column/{name}.{column.name}"
+            fact = catalogue.premises.get(path)
+            for line, row in zip(rows.lines, rows.rows, strict=True):
                 if row.get(column.name) is None and fact is not None:
-                    value = bool(fact.number) if column.kind == "flag" else fact.value
-                    _put(used, name, column.name, row, value, column.default)
+                    row[column.name] = bool(fact.number) if column.kind == "flag" else fact.value
+                    filled.note(name, line, column.name, column.default, path)
                 row.setdefault(column.name, None)
-    for row in tables["workloads"].rows:
-        _fill_workload(used, row, settings, cards)
-    for row in tables["orders"].rows:
+    workloads = tables["workloads"]
+    for line, row in zip(workloads.lines, workloads.rows, strict=True):
+        _Workload(line, row, settings, catalogue, filled).fill(cards)
+    orders = tables["orders"]
+    for line, row in zip(orders.lines, orders.rows, strict=True):
         if row["paid_share"] is None:
-            share = catalogue.sku(str(row["sku"])).milestone_order
-            _put(used, "orders", "paid_share", row, share, "the class's milestone at order")
+            sku = catalogue.sku(str(row["sku"]))
+            row["paid_share"] = sku.milestone_order
+            filled.note("orders", line, "paid_share", "the class's milestone at order")
     for row in tables["hardware"].rows:
         row["kind"] = row["kind"] or "user"
-    return sorted(set(used))
+    return filled
 
 
-def _put(used: Used, table: str, column: str, row: dict[str, Cell], value: Cell, source: str) -> None:
-    row[column] = value
-    used.append(f"{table}.{column}: {source}")
+def input_lengths(base: Mapping[str, float], stated: Mapping[str, float]) -> dict[str, float]:
+    """Mean, p50, p90 and p99 of a workload's input in tokens: what it states, the rest in its scenario's shape.
+
+    What is not stated is the scenario's figure times the geometric mean of stated over scenario's figure, over all
+    that is stated: a doubled mean doubles the quantiles, doubled quantiles double the mean.
+
+    Args:
+        base: the scenario's tokens by :data:`LENGTH_COLUMNS`.
+        stated: tokens, above 0, by those of them that the workload states.
+    """
+    ratios = [log(tokens / base[column]) for column, tokens in stated.items()]
+    ratio = exp(fsum(ratios) / len(ratios)) if ratios else 1.0
+    return {column: stated.get(column, base[column] * ratio) for column in LENGTH_COLUMNS}
 
 
-def _fill_workload(used: Used, row: dict[str, Cell], settings: Settings, cards: Mapping[str, Card]) -> None:
-    scenario = str(row["scenario"])
-    values = scenario_values()[scenario]
+@dataclass(frozen=True)
+class _Workload:
+    """One row of ``workloads`` and what fills it."""
 
-    def put(column: str, value: Cell, source: str) -> None:
-        if row[column] is None:
-            _put(used, "workloads", column, row, value, source)
+    line: int
+    row: dict[str, Cell]
+    settings: Settings
+    catalogue: Catalogue
+    filled: Filled
 
-    put("weight_precision", cards[str(row["card"])].native_precision, "the card's native precision")
-    for column, quantity in SLA_COLUMNS.items():
-        tier = f"scenario {scenario} at {row['sla_tier']}"
-        put(column, service_levels()[scenario, str(row["sla_tier"]), quantity], tier)
-    stated = {column: float(value) for column in LENGTH_COLUMNS if (value := row[column]) is not None}
-    shape = f"scenario {scenario}, scaled by the lengths stated" if stated else f"scenario {scenario}"
-    for column, tokens in input_lengths(scenario, stated).items():
-        put(column, tokens, shape)
-    for column in (
-        "context_cap_tokens",
-        "output_thinking_tokens",
-        "output_visible_tokens",
-        "mean_to_peak",
-        "shared_prefix_tokens",
-        "session_s_per_call",
-        "calls_per_task",
-        "subtasks",
-        "tool_s",
-        "burst_tokens",
-    ):
-        put(column, float(values[column]), f"scenario {scenario}")
-    put("reuse_curve", values["reuse_curve"], f"scenario {scenario}")
-    put("deferrable", values.get("deferrable", "false") == "true", f"scenario {scenario}")
-    put("ttft_share", settings.ttft_share, "case.toml ttft_share")
-    put("isl_growth_per_year", settings.isl_growth_per_year, "case.toml isl_growth_per_year")
-    put("output_growth_per_year", 0.0, "no growth")
-    put("tail_growth_per_year", 0.0, "no growth")
-    if settings.growth_route == "cap":
-        put("context_cap_growth_per_year", row["isl_growth_per_year"], "that of the input, route cap")
-    put("context_cap_growth_per_year", 0.0, "no growth")
-    for column in TOKEN_WORTHS:
-        put(column, getattr(settings, column), f"case.toml {column}")
+    def put(self, column: str, value: Cell, source: str, *paths: str) -> None:
+        if self.row[column] is None:
+            self.row[column] = value
+            self.filled.note("workloads", self.line, column, source, *paths)
+
+    def fill(self, cards: Mapping[str, Card]) -> None:
+        """Fill the row from its card, scenario and tier, and the case's settings."""
+        row, premises = self.row, self.catalogue.premises
+        scenario, tier = str(row["scenario"]), str(row["sla_tier"])
+        self.put("weight_precision", cards[str(row["card"])].native_precision, "the card's native precision")
+        for column, quantity in SLA_COLUMNS.items():
+            path = f"sla/{scenario}/{tier}/{quantity}"
+            if path in premises:
+                self.put(column, premises[path].number, f"scenario {scenario} at {tier}", path)
+            else:
+                self.put(column, 0.0, "none asked at this tier")
+        self._lengths(scenario)
+        for column in SCENARIO_COLUMNS:
+            path = f"scenario/{scenario}/{column}"
+            fact = premises[path]
+            value = bool(fact.number) if column == "deferrable" else fact.value
+            self.put(column, value, f"scenario {scenario}", path)
+        for column in SETTING_COLUMNS:
+            self.put(column, getattr(self.settings, column), f"case.toml {column}", f"case/{column}")
+        self.put("output_growth_per_year", 0.0, "no growth")
+        self.put("tail_growth_per_year", 0.0, "no growth")
+        if self.settings.growth_route == "cap":
+            self.put("context_cap_growth_per_year", row["isl_growth_per_year"], "that of the input, route cap")
+        self.put("context_cap_growth_per_year", 0.0, "no growth")
+
+    def _lengths(self, scenario: str) -> None:
+        paths = {column: f"scenario/{scenario}/{column}" for column in LENGTH_COLUMNS}
+        base = {column: self.catalogue.premises[path].number for column, path in paths.items()}
+        stated = {column: float(value) for column in LENGTH_COLUMNS if (value := self.row[column]) is not None}
+        shape = f"scenario {scenario}, scaled by the lengths stated" if stated else f"scenario {scenario}"
+        for column, tokens in input_lengths(base, stated).items():
+            self.put(column, tokens, shape, *(paths[name] for name in (column, *stated)))

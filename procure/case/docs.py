@@ -52,7 +52,7 @@ def _settings(catalogue: Catalogue) -> list[str]:
         if name in REQUIRED:
             lines.append(f"| `{name}` | needed | | {info.description} | |")
             continue
-        fact = catalogue.premise("case", name)
+        fact = catalogue.premise(f"case/{name}")
         meaning = f"{info.description}{_choices(info.annotation)} {fact.note}"
         lines.append(
             f"| `{name}` | {_value(fact)} | {_band(fact)} | {_cell(meaning)} | {_cell(f'{fact.kind}: {fact.source}')} |"
@@ -79,7 +79,7 @@ def _table(table: Table, catalogue: Catalogue) -> list[str]:
 
 
 def _default(table: Table, column: Column, catalogue: Catalogue) -> str:
-    fact = catalogue.premises.get(("column", f"{table.name}.{column.name}"))
+    fact = catalogue.premises.get(f"column/{table.name}.{column.name}")
     return column.default if fact is None else f"{_value(fact)} ({fact.kind}: {fact.source})"
 
 

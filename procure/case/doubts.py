@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from procure.catalogue import Catalogue, Sku
-from procure.catalogue.tables import resolve
 from procure.errors import Fault
 from procure.schema import MOST, Column, Table
 
@@ -139,10 +138,9 @@ def packages(tables: Mapping[str, Rows], catalogue: Catalogue) -> list[Fault]:
     Only where the GPUs of so many servers or racks could be meant: 12 H100 fill no whole number of servers.
     """
     doubts = []
-    known = sorted(catalogue.skus)
     for rows, line, row in _each(tables, "fleet", "orders", "reserved"):
         written, count = str(row.get("sku") or ""), row.get("count")
-        name = resolve(written, known)
+        name = catalogue.resolve(written)
         if name is None or count is None or not _names_a_gpu(written, catalogue.sku(name)):
             continue
         sku, units = catalogue.sku(name), int(count)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 import pandas as pd
@@ -42,22 +41,6 @@ def in_order(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def rows_of(table: Table, frame: pd.DataFrame) -> tuple[Rows, list[Fault]]:
-    """A DataFrame's cells, checked as if they had been read from a CSV file."""
+    """A DataFrame's cells, checked as those of a CSV file are; numbers stay what they are."""
     header = [str(name) for name in frame.columns]
-    body = [
-        (line, [_text(table.by_column.get(name), value) for name, value in zip(header, record, strict=True)])
-        for line, record in enumerate(frame.itertuples(index=False, name=None), start=2)
-    ]
-    return type_rows(table, header, body)
-
-
-def _text(column: Column | None, value: object) -> str:
-    if value is None or value is pd.NA or (isinstance(value, float) and math.isnan(value)):
-        return ""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, float):
-        if math.isinf(value) and column is not None and not column.required:
-            return ""  # no limit, which an empty cell says
-        return repr(float(value))
-    return str(value).strip()
+    return type_rows(table, header, enumerate(frame.itertuples(index=False, name=None), start=2))

@@ -6,7 +6,9 @@ import csv
 import io
 import math
 import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from numbers import Real
 
 from procure.case.doubts import decimal_points
 from procure.errors import Fault, nearest
@@ -28,6 +30,11 @@ class Rows:
     lines: list[int] = field(default_factory=list)
     columns: list[str] = field(default_factory=list)
     doubts: list[Fault] = field(default_factory=list)
+
+    def copy(self) -> Rows:
+        """The same rows, free to be changed."""
+        rows = [dict(row) for row in self.rows]
+        return Rows(self.file, rows, list(self.lines), list(self.columns), list(self.doubts))
 
 
 def decode(content: bytes, file: str) -> tuple[str, list[Fault]]:
@@ -73,8 +80,12 @@ def read_table(content: bytes, table: Table) -> tuple[Rows, list[Fault]]:
     return rows, faults
 
 
-def type_rows(table: Table, header: list[str], body: list[tuple[int, list[str]]]) -> tuple[Rows, list[Fault]]:
-    """Check the header, then type every cell of ``body``, which holds (line, cells)."""
+def type_rows(
+    table: Table, header: Sequence[str], body: Iterable[tuple[int, Sequence[object]]]
+) -> tuple[Rows, list[Fault]]:
+    """Check the header, then type every cell of ``body``, which holds (line, cells): texts, or values of Python."""
+    body = list(body)
+    header = list(header)
     file = f"{table.name}.csv"
     faults = _check_header(table, header)
     out = Rows(file, columns=[name for name in header if name in table.by_column])
@@ -89,16 +100,42 @@ def type_rows(table: Table, header: list[str], body: list[tuple[int, list[str]]]
             column = table.by_column.get(name)
             if column is None:
                 continue
-            value, problem = type_cell(column, cell)
+            value, problem = type_value(column, cell)
             if problem:
-                hint = nearest(cell, column.choices) if column.choices else ""
-                faults.append(Fault(file, line, name, cell, problem, hint))
+                hint = nearest(str(cell), column.choices) if column.choices else ""
+                faults.append(Fault(file, line, name, shown(cell), problem, hint))
             row[name] = value
         out.rows.append(row)
         out.lines.append(line)
     if table.required and not body and not faults:
         faults.append(Fault(file, 0, "", "", f"At least one row is needed. {table.description}"))
     return out, faults
+
+
+def type_value(column: Column, value: object) -> tuple[Cell, str]:
+    """A value of Python as its column's type, or what is allowed in words; a text as in a CSV file.
+
+    Nothing, not-a-number and, in an optional column, infinity are an empty cell: no value, no limit.
+    """
+    if isinstance(value, Real) and not isinstance(value, bool):
+        number = float(value)
+        if math.isnan(number) or (math.isinf(number) and not column.required):
+            return type_cell(column, "")
+        if column.kind in ("number", "integer"):
+            return _in_range(column, number)
+    return type_cell(column, shown(value))
+
+
+def shown(value: object) -> str:
+    """A value as a CSV file would hold it; "" for nothing."""
+    if value is None or (value != value) is True:
+        return ""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, Real):
+        number = float(value)
+        return str(int(number)) if number.is_integer() and abs(number) < 1e15 else repr(number)
+    return "" if repr(value) in ("<NA>", "NaT") else str(value).strip()
 
 
 def type_cell(column: Column, cell: str) -> tuple[Cell, str]:
@@ -124,7 +161,11 @@ def _type_number(column: Column, cell: str) -> tuple[Cell, str]:
     unit = f" in {column.unit}" if column.unit else ""
     if not _NUMBER.fullmatch(cell):
         return None, f"A number{unit}{_why_not(cell)}."
-    value = float(cell)
+    return _in_range(column, float(cell))
+
+
+def _in_range(column: Column, value: float) -> tuple[Cell, str]:
+    unit = f" in {column.unit}" if column.unit else ""
     if math.isinf(value):
         return None, f"A finite number{unit}."
     if column.kind == "integer" and value != int(value):

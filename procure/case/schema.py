@@ -70,6 +70,9 @@ class Workload(Row):
         "Speed of visible output per user; 0 for no target.", unit="tokens/s", empty=_TIER, minimum=0.0
     )
     tps_thinking: float = col("Speed of thinking per user; 0 for no target.", unit="tokens/s", empty=_TIER, minimum=0.0)
+    tps_burst: float = col(
+        "Speed of the first burst_tokens per user; 0 for no target.", unit="tokens/s", empty=_TIER, minimum=0.0
+    )
     input_mean_tokens: float = col(
         "Mean input of a request, history included.", unit="tokens", empty=_LENGTHS, minimum=1
     )
@@ -359,6 +362,23 @@ class Price(Row):
     price_usd: float = col("Price of one unit.", unit="USD", minimum=0.0)
 
 
+@row("premises", when_absent="The premises as packaged.")
+class Premise(Row):
+    """Packaged premises of your own, each by the path that the plan's premises table and a sweep name it with."""
+
+    path: str = col(
+        "For example physics/kv_efficiency, sla/chat/good/ttft_s or hardware/lpx/price_usd.",
+        key=True,
+        reference="premise",
+    )
+    value: str = col("The value, in the packaged premise's unit; 1 or 0 for yes or no.")
+    low: str = col("Low end of the band.", empty="no band")
+    high: str = col("High end of the band.", empty="no band")
+    kind: str = col("Kind of evidence.", empty="user")
+    source: str = col("Where the figure comes from.", empty="the case")
+    note: str = col("Anything else.", empty="empty")
+
+
 @row("sources", when_absent="The case names no sources.")
 class Source(Row):
     """Where the numbers of the other tables come from. For readers: it changes nothing in the plan."""
@@ -386,6 +406,7 @@ ROWS: tuple[type[Row], ...] = (
     Hardware,
     Attach,
     Price,
+    Premise,
     Source,
 )
 """Every table of a case, in the order in which a planner meets them."""

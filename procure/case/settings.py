@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 import tomllib
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, field_validator
 
 from procure.catalogue import Catalogue
 from procure.errors import Fault, InputError, guard_reader, nearest
@@ -192,7 +192,7 @@ def build(given: dict[str, Any], catalogue: Catalogue) -> tuple[Settings | None,
         if key in REQUIRED:
             faults.append(Fault(FILE, 0, key, "", f"Needed. {Settings.model_fields[key].description}"))
         else:
-            values[key] = _typed(key, catalogue.premise("case", key).value)
+            values[key] = typed(key, catalogue.premise(f"case/{key}").value)
             used.append(key)
     try:
         settings = Settings.model_validate(values)
@@ -212,7 +212,7 @@ def _percentile(given: dict[str, Any], catalogue: Catalogue) -> list[Fault]:
     value = given.get("tps_percentile", 50)
     if not isinstance(value, int | float) or isinstance(value, bool):
         return []  # said by its type
-    factors = [re.fullmatch(r"tps_p([0-9.]+)_over_median", name) for _, name in catalogue.premises]
+    factors = [re.fullmatch(r"performance/tps_p([0-9.]+)_over_median", path) for path in catalogue.premises]
     known = sorted({50.0, *(float(found[1]) for found in factors if found)})
     if value in known:
         return []
@@ -231,8 +231,20 @@ def _show(value: object) -> str:
     return value if isinstance(value, str) else repr(value)
 
 
-def _typed(key: str, value: float | str) -> object:
+def problem(key: str, value: object) -> str:
+    """What is expected of the value of a setting, "" for one that fits."""
+    info = Settings.model_fields[key]
+    kind: Any = Annotated[info.annotation, info]
+    try:
+        TypeAdapter(kind).validate_python(value, strict=True)
+    except ValidationError as error:
+        return f"{' '.join(_say(item) for item in error.errors())} {info.description}"
+    return ""
+
+
+def typed(key: str, value: float | str) -> object:
     """A premise as the setting's own type: whole numbers where it is a count, names apart where it is a list."""
     if Settings.model_fields[key].annotation == list[str]:
         return str(value).split()
-    return int(value) if Settings.model_fields[key].annotation is int and not isinstance(value, str) else value
+    whole = Settings.model_fields[key].annotation is int and isinstance(value, float) and value.is_integer()
+    return int(value) if whole else value

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from procure.case.excel import SETTINGS_SHEET
-from procure.case.scenarios import kv_formats, reuse_curves, scenario_values, weight_precisions
 from procure.case.schema import TABLES
 from procure.case.settings import REQUIRED, Settings
 from procure.catalogue import Catalogue
@@ -14,6 +13,7 @@ from procure.errors import Fault, InputError
 from procure.quarter import Quarter
 from procure.schema import Column, Table
 from procure.sizing import card_names
+from procure.sizing.formats import format_names, precision_names
 
 if TYPE_CHECKING:
     from procure.case.case import Case
@@ -87,12 +87,13 @@ class _Lists:
         own = list(case.tables["reuse"]["curve"].unique()) if case else []
         self.items: dict[str, list[str]] = {
             "sku": sorted(catalogue.skus),
-            "scenario": sorted(scenario_values()),
-            "kv_format": list(kv_formats()),
-            "precision": list(weight_precisions()),
-            "reuse_curve": [*reuse_curves(), *own],
+            "scenario": sorted(catalogue.packaged.scenarios),
+            "kv_format": sorted(format_names()),
+            "precision": sorted(precision_names()),
+            "reuse_curve": [*catalogue.packaged.curves, *own],
             "card": list(card_names()),
             "table": [*TABLES, "case.toml"],
+            "premise": sorted(catalogue.packaged.paths),
             "quarter": [str(first + step) for step in range(-24, 60)],
         }
 

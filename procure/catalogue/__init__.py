@@ -2,7 +2,8 @@
 
 from procure.catalogue.catalogue import Catalogue
 from procure.catalogue.fact import KINDS, Fact
+from procure.catalogue.packaged import Packaged
 from procure.catalogue.paths import packaged_path
 from procure.catalogue.sku import Sku
 
-__all__ = ["KINDS", "Catalogue", "Fact", "Sku", "packaged_path"]
+__all__ = ["KINDS", "Catalogue", "Fact", "Packaged", "Sku", "packaged_path"]

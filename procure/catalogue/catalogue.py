@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from procure.catalogue.fact import Fact
-from procure.catalogue.overlay import Rows, lay_attach, lay_hardware, read_prices
-from procure.catalogue.sku import Sku, build
-from procure.catalogue.tables import (
-    Key,
-    hint,
-    missing,
-    packaged_facts,
-    packaged_premises,
-    resolve,
-    sku_names,
-    sku_values,
+from procure.catalogue.overlay import (
+    Allowed,
+    Rows,
+    lay_attach,
+    lay_hardware,
+    lay_premises,
+    nearest_path,
+    read_prices,
 )
+from procure.catalogue.packaged import Packaged
+from procure.catalogue.sku import Sku, build
+from procure.catalogue.tables import Key, missing, sku_names, sku_values
 from procure.errors import Fault, InputError, nearest
 from procure.quarter import Quarter
 
@@ -31,44 +32,78 @@ FLASH_PATH = "flash-tlc"
 
 @dataclass(frozen=True)
 class Catalogue:
-    """Facts by (SKU, attribute) and by (group, name), and the SKUs built from them."""
+    """Facts by (SKU, attribute), every other premise by its path, and the SKUs built from them.
 
-    facts: dict[Key, Fact]
-    premises: dict[Key, Fact]
-    prices: dict[Key, float] = field(default_factory=dict)
-    """Prices that a case states for a SKU and a delivery quarter, USD; they win over level x path."""
+    Attributes:
+        facts: figures of SKUs, their classes and price paths.
+        premises: by path, such as ``case/utilisation_cap`` or ``scenario/chat/input_p50_tokens``.
+        packaged: what a case's own rows lie over, and the shapes that have no path of their own.
+        prices: prices that a case states for a SKU and a delivery quarter, USD; they win over level x path.
+        stated: facts that are a case's own, not the packaged ones.
+    """
+
+    facts: Mapping[Key, Fact]
+    premises: Mapping[str, Fact]
+    packaged: Packaged
+    prices: Mapping[Key, float] = field(default_factory=dict)
     stated: frozenset[Key] = frozenset()
-    """Facts that are a case's own, not the packaged ones."""
 
     @classmethod
-    def read(
-        cls,
-        overrides: pd.DataFrame | Rows | None = None,
-        *,
-        attach: pd.DataFrame | Rows | None = None,
-        prices: pd.DataFrame | Rows | None = None,
-    ) -> Catalogue:
-        """Read the packaged tables and lay a case's rows over them.
-
-        Args:
-            overrides: rows of a case's ``hardware`` table. A row replaces one attribute of one SKU, in the
-                catalogue's unit; a new SKU has a ``kind`` row and needs every attribute of its kind.
-            attach: rows of a case's ``attach`` table: sku, attach_kw, attach_positions, attach_usd, install_usd;
-                an empty cell keeps the catalogue's value.
-            prices: rows of a case's ``prices`` table: sku, quarter, price_usd.
+    def read(cls, overrides: pd.DataFrame | Rows | None = None) -> Catalogue:
+        """Read the packaged tables and lay hardware rows over them, see :meth:`of`.
 
         Raises:
             InputError: unknown SKU or attribute, another unit, a value outside its band, a missing attribute.
         """
-        packaged = packaged_facts()
-        facts = dict(packaged)
-        faults = lay_hardware(facts, _records(overrides)) + lay_attach(facts, _records(attach))
-        quoted, wrong = read_prices(facts, _records(prices))
+        return cls.of(Packaged.read(), hardware=overrides)
+
+    @classmethod
+    def of(
+        cls,
+        packaged: Packaged,
+        *,
+        hardware: pd.DataFrame | Rows | None = None,
+        attach: pd.DataFrame | Rows | None = None,
+        prices: pd.DataFrame | Rows | None = None,
+        premises: pd.DataFrame | Rows | None = None,
+        allowed: Allowed = lambda path, fact: None,
+    ) -> Catalogue:
+        """Lay a case's rows over the packaged data.
+
+        Args:
+            packaged: see :class:`procure.catalogue.Packaged`.
+            hardware: rows of a case's ``hardware`` table. A row replaces one attribute of one SKU, in the
+                catalogue's unit; a new SKU has a ``kind`` row and needs every attribute of its kind.
+            attach: rows of a case's ``attach`` table: sku, attach_kw, attach_positions, attach_usd, install_usd;
+                an empty cell keeps the catalogue's value.
+            prices: rows of a case's ``prices`` table: sku, quarter, price_usd.
+            premises: rows of a case's ``premises`` table: path, value, low, high, kind, source, note; each replaces the
+                packaged premise of that path, in its unit.
+            allowed: what a premise that fills a cell or a setting may be.
+
+        Raises:
+            InputError: unknown SKU, attribute or path, another unit, a value outside its band or range, a missing
+                attribute, a figure that two tables state.
+        """
+        facts, named = dict(packaged.facts), dict(packaged.premises)
+        faults = lay_hardware(facts, _records(hardware), packaged.aliases)
+        faults += lay_attach(facts, _records(attach), packaged.aliases)
+        stated = {key for key, fact in facts.items() if fact is not packaged.facts.get(key)}
+        faults += lay_premises(facts, named, _records(premises), stated, allowed)
+        quoted, wrong = read_prices(facts, _records(prices), packaged.aliases)
         faults += wrong + missing(facts)
         if faults:
             raise InputError(faults)
-        stated = frozenset(key for key, fact in facts.items() if fact is not packaged.get(key))
-        return cls(facts, packaged_premises(), quoted, stated)
+        stated = {key for key, fact in facts.items() if fact is not packaged.facts.get(key)}
+        return cls(facts, named, packaged, quoted, frozenset(stated))
+
+    def resolve(self, name: str) -> str | None:
+        """The SKU that a name or alias means, None where it is unknown or means several."""
+        return self.packaged.aliases.resolve(name, self.skus)
+
+    def hint(self, name: str) -> str:
+        """What to write instead of a name that :meth:`resolve` does not find."""
+        return self.packaged.aliases.hint(name, self.skus)
 
     @cached_property
     def skus(self) -> dict[str, Sku]:
@@ -81,9 +116,9 @@ class Catalogue:
         Raises:
             InputError: no SKU has that name (the nearest one is named), or several may be meant (they are listed).
         """
-        known = resolve(name, self.skus)
+        known = self.resolve(name)
         if known is None:
-            raise InputError([Fault("catalogue", 0, "sku", name, "A SKU of the catalogue.", hint(name, self.skus))])
+            raise InputError([Fault("catalogue", 0, "sku", name, "A SKU of the catalogue.", self.hint(name))])
         return self.skus[known]
 
     def included_drives(self, host: Sku) -> Sku | None:
@@ -116,7 +151,7 @@ class Catalogue:
         Raises:
             InputError: there is no such row.
         """
-        name = resolve(sku, {key[0] for key in self.facts}) or sku
+        name = self.packaged.aliases.resolve(sku, {key[0] for key in self.facts}) or sku
         if (name, attribute) in self.facts:
             return self.facts[name, attribute]
         kind = self.facts.get((name, "depreciation_class"))
@@ -129,17 +164,16 @@ class Catalogue:
             [Fault("data/hardware", 0, sku, attribute, "A row of the catalogue.", nearest(attribute, known))]
         )
 
-    def premise(self, group: str, name: str) -> Fact:
-        """One row of ``data/premises*.csv``.
+    def premise(self, path: str) -> Fact:
+        """The premise of a path, other than hardware.
 
         Raises:
-            InputError: there is no such row.
+            InputError: there is no such premise.
         """
-        if (group, name) in self.premises:
-            return self.premises[group, name]
-        known = [f"{g}/{n}" for g, n in self.premises]
-        text = f"{group}/{name}"
-        raise InputError([Fault("data/premises.csv", 0, "name", text, "A premise.", nearest(text, known))])
+        if path in self.premises:
+            return self.premises[path]
+        hint = nearest_path(path, self.premises)
+        raise InputError([Fault("data/premises.csv", 0, "name", path, "The path of a premise.", hint)])
 
     def price_usd(self, sku: str, quarter: str | Quarter) -> float:
         """USD per unit delivered in that quarter: the case's own price if it states one, else level x path."""
@@ -189,6 +223,18 @@ class Catalogue:
         if quarter < first:
             return points[first], f"Before the path begins in {first}: its first index is used."
         return points[last], f"Beyond the path's end in {last}: its last index is held."
+
+    def indices(self, sku: str, quarters: Iterable[Quarter]) -> set[Key]:
+        """Price path and quarter of every index behind the prices of a SKU in these quarters of delivery."""
+        item = self.sku(sku)
+        parts = [(1 - item.price_flash_share, item.price_path), (item.price_flash_share, FLASH_PATH)]
+        read = {path for share, path in parts if share > 0 and path in self.paths}
+        open_quarters = [quarter for quarter in quarters if (item.name, str(quarter)) not in self.prices]
+        return {
+            (path, str(min(max(quarter, min(self.paths[path])), max(self.paths[path]))))
+            for path in read
+            for quarter in open_quarters
+        }
 
     @cached_property
     def paths(self) -> dict[str, dict[Quarter, tuple[float, float, float]]]:

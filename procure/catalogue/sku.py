@@ -158,9 +158,29 @@ INFORMATIVE = {
     "cdu_usd": "Add it to attach_usd in the attach table.",
     "lpus": "",
     "drives": "State store_bytes.",
+    "sram_usable_share_weights": "State the premise lpx/racks_fill.",
+    "link_bytes_per_s": "State the premise lpx/link_efficiency.",
+    "link_latency_s": "State the premise lpx/transfer_s.",
+    **dict.fromkeys(
+        (
+            "read_latency_s",
+            "remote_read_bytes_per_s",
+            "sram_bytes_per_s",
+            "link_bytes_per_token_r1",
+            "same_pod_required",
+        ),
+        "",
+    ),
     **{f"market_value_age_{age:02d}q": "State life_years and haircut." for age in range(0, 28, 4)},
 }
 """Attributes that a case cannot replace because no plan reads them, and what to state instead."""
+
+
+WORDS = ("kind", "host", "depreciation_class", "price_path", "projection")
+"""Attributes that name or sort; they are no premises."""
+
+READ = frozenset({*FIELDS, "dram_bytes", "dram_usable_share_kv"}) - {*WORDS, "dram_kv_bytes"}
+"""Figures of a SKU that a plan reads."""
 
 
 def build(name: str, values: dict[str, Any]) -> Sku:

@@ -346,7 +346,7 @@ def _small_pools(supply: Supply) -> list[tuple[object, ...]]:
     )
     rows: list[tuple[object, ...]] = []
     for (sku, workload), rate in per_unit.items():
-        loss = 1.0 - float(np.ravel(pool_factor(rate, KEPT_S))[0])
+        loss = 1.0 - float(np.ravel(pool_factor(supply.case.catalogue.packaged.pools, rate, KEPT_S))[0])
         if loss > LOSS:
             text = f"{workload} on {sku}: a busy unit sees {rate:.2g} requests/s; caches that it keeps to itself hit "
             text += f"{loss:.0%} less than the curve. Plans leave that out; state rack_local_return_share to lower it."

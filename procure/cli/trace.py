@@ -40,15 +40,15 @@ def trace(  # noqa: PLR0913 - one option of the verb each
     SGLang, rates, and CSV or JSONL that name time, input, output and a session, parents or block hashes. Writes the
     tables of a case under their own names. Bad lines are counted and numbered, never guessed.
     """
-    from procure.demand.packaged import scenario_names
+    from procure.catalogue import Packaged
     from procure.demand.trace import Options, analyse, forecast, write
     from procure.demand.trace.clock import UNITS
     from procure.files import check_folder
     from procure.quarter import Quarter
 
     faults = []
-    if scenario not in scenario_names():
-        hint = nearest(scenario, scenario_names())
+    if scenario not in (known := Packaged.read().scenarios):
+        hint = nearest(scenario, known)
         faults.append(Fault("--scenario", 0, "", scenario, "A scenario of the library is expected.", hint))
     if clock not in CLOCKS:
         faults.append(Fault("--clock", 0, "", clock, "auto, session or trace is expected.", nearest(clock, CLOCKS)))

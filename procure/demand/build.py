@@ -11,8 +11,8 @@ import pandas as pd
 
 from procure.demand import lengths
 from procure.demand.dayparts import dayparts
-from procure.demand.growth import length_factor, reuse_path
-from procure.demand.reuse import Curve, intervals, own_curves, packaged_curve
+from procure.demand.growth import reuse_path
+from procure.demand.reuse import Curve, curves_of, intervals
 from procure.demand.scenarios import scenarios_of
 from procure.errors import Fault, InputError
 
@@ -62,10 +62,10 @@ class Demand:
 def build(case: Case, *, bucket_count: int = 4) -> Demand:
     """Demand of a case.
 
-    Lengths of quarter q are those of the first quarter × (1 + g)^(q/4); outputs, caps and the spread of lengths at
-    equal mean may grow likewise. Requests are those of the forecast, whatever the lengths. A prompt longer than its cap
-    is compacted: it runs at the cap, the longest that it can be, and ``notes`` say how many requests and tokens that
-    concerns. The cap leaves room for the output below the card's maximum.
+    Lengths, outputs, caps and the spread of lengths at equal mean grow as :attr:`procure.case.Case.growth` says.
+    Requests are those of the forecast, whatever the lengths. A prompt longer than its cap is compacted: it runs at the
+    cap, the longest that it can be, and ``notes`` say how many requests and tokens that concerns. The cap leaves room
+    for the output below the card's maximum.
 
     Args:
         case: a checked case, defaults filled in.
@@ -74,38 +74,34 @@ def build(case: Case, *, bucket_count: int = 4) -> Demand:
     Raises:
         InputError: output that grows to the card's maximum context, so that no prompt fits beside it.
     """
-    table = case.tables["workloads"]
-    own = own_curves(case.tables["reuse"])
+    table = case.tables["workloads"]  # filled by the case: no default is read here
     scenarios = scenarios_of(table)
     quarters = [str(q) for q in case.quarters]
     route = case.settings.growth_route
     limits = np.array([float(case.cards[name].max_context_tokens) for name in scenarios["card"]])
-
-    def factors(name: str) -> np.ndarray:
-        return length_factor(table[name].to_numpy(dtype=float), np.arange(len(quarters), dtype=float))
-
-    factor, output = factors("isl_growth_per_year"), factors("output_growth_per_year")
+    growth = case.growth
+    output = growth.output
     _check_room(scenarios, limits, output.max(axis=1))
 
     column = {name: scenarios[name].to_numpy(dtype=float) for name in scenarios.select_dtypes("number")}
     longest = limits[:, None] - np.ceil(
         (column["output_thinking_tokens"] + column["output_visible_tokens"])[:, None] * output
     )
-    cap = np.minimum(column["context_cap_tokens"][:, None] * factors("context_cap_growth_per_year"), longest)
+    cap = np.minimum(column["context_cap_tokens"][:, None] * growth.context_cap, longest)
     base = lengths.from_quantiles(*(column[f"input_{name}_tokens"] for name in ("mean", "p50", "p90", "p99")))
     for i, name in enumerate(scenarios["workload"]):
         if (bins := _histogram(case.tables["lengths"], name)) is not None:
             base[i] = lengths.from_histogram(*bins, column["input_mean_tokens"][i])
-    wanted = lengths.widen(base, factors("tail_growth_per_year")) * factor[:, :, None]
+    wanted = lengths.widen(base, growth.spread) * growth.input[:, :, None]
     got = np.minimum(wanted, cap[:, :, None])
     mean = got @ lengths.SHARES
     compacted = _compacted(scenarios, quarters, wanted, got, cap)
 
     buckets, rates, nodes = _buckets(case, scenarios, quarters, got, output, bucket_count)
-    reuse, path, clipped = _reuse(scenarios, quarters, mean, route, own)
+    reuse, path, clipped = _reuse(scenarios, quarters, mean, route, curves_of(case))
     notes = pd.DataFrame([*compacted, *clipped], columns=NOTES)
     highest = case.tables["forecast"].groupby("workload")["peak_requests_per_s"].max()
-    parts = dayparts(scenarios, highest)
+    parts = dayparts(scenarios, highest, case.catalogue.packaged.profiles)
     whole = {(q, w): got[i, t] for i, w in enumerate(scenarios["workload"]) for t, q in enumerate(quarters)}
     return Demand(buckets, rates, nodes, reuse, path, scenarios, _phases(scenarios), notes, *parts, whole)
 
@@ -185,9 +181,9 @@ def _buckets(
 
 
 def _reuse(
-    scenarios: pd.DataFrame, quarters: list[str], mean: np.ndarray, route: str, own: Mapping[str, Curve]
+    scenarios: pd.DataFrame, quarters: list[str], mean: np.ndarray, route: str, known: Mapping[str, Curve]
 ) -> tuple[pd.DataFrame, pd.DataFrame, list[Note]]:
-    curves = [own[name] if name in own else packaged_curve(name) for name in scenarios["reuse_curve"]]
+    curves = [known[name] for name in scenarios["reuse_curve"]]
     p0 = np.array([c.reused_share for c in curves])
     r0 = np.array([c.returned[-1] if c.returned else 0.0 for c in curves])
     prefix = scenarios["shared_prefix_tokens"].to_numpy(dtype=float)[:, None] / mean

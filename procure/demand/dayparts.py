@@ -2,23 +2,14 @@
 
 from __future__ import annotations
 
-from functools import cache
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from procure.catalogue import packaged_path
-
 Array = NDArray[np.float64]
-
-
-@cache
-def packaged_profiles() -> pd.DataFrame:
-    """Requests by clock hour over their mean: index scenario, columns 0 to 23 (data/scenarios/profiles.csv)."""
-    table = pd.read_csv(packaged_path("data") / "scenarios" / "profiles.csv")
-    return table.pivot(index="scenario", columns="hour", values="of_mean")
 
 
 def to_peak(profile: Array, mean_to_peak: Array) -> Array:
@@ -85,7 +76,9 @@ def parts(load: Array, count: int) -> NDArray[np.int64]:
     return part
 
 
-def dayparts(scenarios: pd.DataFrame, peak_requests_per_s: Any, count: int = 4) -> tuple[pd.DataFrame, pd.DataFrame]:
+def dayparts(
+    scenarios: pd.DataFrame, peak_requests_per_s: Any, profiles: Mapping[str, Sequence[float]], count: int = 4
+) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Parts of the day for all workloads, and the rate of each workload in each part.
 
     A part's rate is the highest of its hours, so that no hour is undersized; every workload is at its peak in one part.
@@ -94,13 +87,14 @@ def dayparts(scenarios: pd.DataFrame, peak_requests_per_s: Any, count: int = 4) 
     Args:
         scenarios: resolved workloads (workload, scenario, mean_to_peak, deferrable).
         peak_requests_per_s: by workload, the weights with which hours are compared (a mapping).
+        profiles: by scenario, requests of each of 24 clock hours over their mean.
         count: parts.
 
     Returns:
         parts: daypart, hours_per_day, clock_hours (such as ``9 10 11``);
         rates: daypart, workload, of_peak (part's highest hour over the workload's peak), mean_of_peak.
     """
-    profile = packaged_profiles().loc[scenarios["scenario"]].to_numpy()
+    profile = np.array([profiles[name] for name in scenarios["scenario"]])
     share = to_peak(profile, scenarios["mean_to_peak"].to_numpy(dtype=float))
     flat = scenarios["deferrable"].to_numpy(dtype=bool)
     share[flat] = scenarios["mean_to_peak"].to_numpy(dtype=float)[flat][:, None]

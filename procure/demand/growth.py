@@ -1,4 +1,4 @@
-"""How sequences grow from quarter to quarter, and what each route of growth does to reuse."""
+"""What each route of growth does to reuse."""
 
 from __future__ import annotations
 
@@ -6,19 +6,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
-
-
-def length_factor(growth_per_year: Array, quarters_since_first: Array) -> Array:
-    """Factor on lengths: (1 + g)^(q/4), q quarters after the first; 1 where g is 0.
-
-    Args:
-        growth_per_year: g as a fraction per year, shape (workloads,).
-        quarters_since_first: whole quarters, shape (quarters,).
-
-    Returns:
-        shape (workloads, quarters).
-    """
-    return (1.0 + growth_per_year[:, None]) ** (quarters_since_first[None, :] / 4.0)
 
 
 def reuse_path(

@@ -1,15 +1,20 @@
-"""Reuse of KV caches against idle time: the packaged curves, and the few age intervals that stand for one."""
+"""Reuse of KV caches against idle time: the curves of a case, and the few age intervals that stand for one."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from procure.catalogue.paths import packaged_path
+from procure.errors import Fault, InputError
+
+if TYPE_CHECKING:
+    from procure.case import Case
+    from procure.catalogue import Catalogue
 
 Array = NDArray[np.float64]
 
@@ -64,43 +69,39 @@ class Curve:
         return float(y[0] * min(age_s, x[0]) ** 2 / (2 * x[0]) + pieces.sum())
 
 
-@cache
-def _tables() -> tuple[pd.DataFrame, pd.DataFrame]:
-    folder = packaged_path("data") / "reuse"
-    sources = pd.read_csv(folder / "sources.csv").set_index(["curve", "quantity"])
-    return pd.read_csv(folder / "curves.csv"), sources
+def packaged_curve(name: str, catalogue: Catalogue) -> Curve:
+    """A packaged curve as a catalogue has it, under the case's own premises.
 
+    ``reuse/<name>/returns`` is the packaged shape of R and ``reused_share`` its p. Where the case states ``h_max``, the
+    share of input that a cache without limits finds, R is scaled so that p·R at the last age is that.
 
-def reuse_facts() -> pd.DataFrame:
-    """Sources of the packaged curves: curve, quantity, low, base, high, unit, kind, source, note."""
-    return _tables()[1].reset_index()
-
-
-@cache
-def curve_names() -> tuple[str, ...]:
-    """Names that a case may use: each curve, and each with ``:low`` or ``:high``."""
-    names = _tables()[1].index.get_level_values("curve").unique()
-    return tuple(sorted(f"{n}{s}" for n in names for s in ("", ":low", ":base", ":high")))
-
-
-@cache
-def packaged_curve(name: str) -> Curve:
-    """A packaged curve by name; ``:low``, ``:base`` or ``:high`` picks the level (base when left out).
+    Args:
+        name: of a curve; ``:low``, ``:base`` or ``:high`` picks where all of its premises start from.
+        catalogue: with the premises of the case.
 
     Raises:
-        KeyError: no such curve; see :func:`curve_names`.
+        KeyError: no such curve.
+        InputError: ``h_max`` above ``reused_share``, so that more would return than ask.
     """
-    if name not in curve_names():
-        raise KeyError(name)
-    plain, _, level = name.partition(":")
-    table, sources = _tables()
-    rows = table[table["curve"] == plain]
-    return Curve(
-        name,
-        tuple(rows["age_s"]),
-        tuple(rows[f"return_{level or 'base'}"]),
-        float(str(dict(zip(sources.index, sources[level or "base"], strict=True))[(plain, "reused_share")])),
-    )
+    if name == "none":
+        return Curve("none", (), (), 0.0)
+    shape = catalogue.packaged.returns[name.partition(":")[0]]
+    share, returns, h_max = (catalogue.premise(f"reuse/{name}/{what}") for what in ("reused_share", "returns", "h_max"))
+    returned = shape.returned[str(returns.value)]
+    if h_max != catalogue.packaged.premises[f"reuse/{name}/h_max"]:
+        if h_max.number > share.number:
+            expected = f"At most reuse/{name}/reused_share, {share.number:g}: no more requests return than ask."
+            raise InputError([Fault("premises.csv", 0, f"reuse/{name}/h_max", f"{h_max.number:g}", expected)])
+        factor = h_max.number / (share.number * returned[-1]) if share.number > 0 else 0.0
+        returned = tuple(min(r * factor, 1.0) for r in returned)
+    return Curve(name, shape.age_s, returned, share.number)
+
+
+def curves_of(case: Case) -> dict[str, Curve]:
+    """The curves that the workloads of a case name: its own, else packaged ones under its premises."""
+    own = own_curves(case.tables["reuse"])
+    names = sorted(set(case.tables["workloads"]["reuse_curve"]))
+    return {name: own[name] if name in own else packaged_curve(name, case.catalogue) for name in names}
 
 
 def own_curves(table: pd.DataFrame | None) -> dict[str, Curve]:

@@ -5,11 +5,9 @@ What a row of ``workloads`` leaves empty was filled in by the case (:mod:`procur
 
 from __future__ import annotations
 
-from typing import Any
-
 import pandas as pd
 
-from procure.case.scenarios import LENGTH_COLUMNS, service_levels
+from procure.case.defaults import LENGTH_COLUMNS
 
 _SAME = (
     "workload",
@@ -39,7 +37,7 @@ def scenarios_of(workloads: pd.DataFrame) -> pd.DataFrame:
     """One row per workload with the speed of each phase of its output.
 
     ``tps_user`` of a workload is the speed of its visible output, ``tps_thinking`` that of the thinking before it; a
-    burst has its tier's speed.
+    burst has its own.
 
     Args:
         workloads: the case's table, defaults filled in.
@@ -53,12 +51,7 @@ def scenarios_of(workloads: pd.DataFrame) -> pd.DataFrame:
     table = workloads[list(_SAME)].copy()
     table["deferrable"] = table["deferrable"].astype(bool)
     table["tps_visible"] = workloads["tps_user"].astype(float)
-    table["tps_burst"] = [_burst(row) for row in workloads.to_dict("records")]
+    table["tps_burst"] = workloads["tps_burst"].astype(float).where(workloads["burst_tokens"] > 0, 0.0)
     thinking = table["tps_thinking"].where(table["output_thinking_tokens"] > 0, 0.0)
     table["tps_user"] = pd.concat([table["tps_visible"], table["tps_burst"], thinking], axis=1).max(axis=1)
     return table.reset_index(drop=True)
-
-
-def _burst(row: dict[Any, Any]) -> float:
-    key = (str(row["scenario"]), str(row["sla_tier"]), "tps_burst")
-    return service_levels().get(key, 0.0) if row["burst_tokens"] else 0.0

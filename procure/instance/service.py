@@ -181,7 +181,7 @@ def percentile_factor(case: Case) -> float:
     """How much faster the median must be so that the asked percentile of streams meets its TPS/User."""
     if case.settings.tps_percentile == 50:
         return 1.0
-    slower = case.catalogue.premise("performance", f"tps_p{case.settings.tps_percentile:g}_over_median")
+    slower = case.catalogue.premise(f"performance/tps_p{case.settings.tps_percentile:g}_over_median")
     return 1.0 / float(slower.value)
 
 

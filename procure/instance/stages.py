@@ -21,13 +21,13 @@ import pandas as pd
 
 from procure.case import Case
 from procure.case.settings import Settings
-from procure.catalogue import Catalogue, Sku
+from procure.catalogue import Catalogue, Packaged, Sku
 from procure.demand import Demand
 from procure.instance.service import Load
 from procure.quarter import Quarter
 from procure.schema import Row
 
-IN_PARTS = (Case, Settings, Catalogue, Sku, Demand, Load)
+IN_PARTS = (Case, Settings, Catalogue, Packaged, Sku, Demand, Load)
 """What a stage reads attribute by attribute; mappings, rows and lists of these are read in parts too."""
 MOST_KEPT = 8
 """Results of one stage that are kept, the last used ones: enough for a grid that varies its last value fastest."""

@@ -91,9 +91,9 @@ class Facility:
     @classmethod
     def of(cls, catalogue: Catalogue) -> Facility:
         """A liquid-cooled hall at the packaged price of electricity."""
-        pue, price = (catalogue.premise("site", name) for name in ("pue_liquid_hall", "electricity_usd_per_kwh"))
+        pue, price = (catalogue.premise(f"site/{name}") for name in ("pue_liquid_hall", "electricity_usd_per_kwh"))
         names = ("store_utilisation_cap", "utilisation_cap", "ttft_share")
-        links, busy, share = (catalogue.premise("case", name).number for name in names)
+        links, busy, share = (catalogue.premise(f"case/{name}").number for name in names)
         return cls(float(pue.value), float(price.value), links, Queue(busy, share))
 
 

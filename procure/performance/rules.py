@@ -278,8 +278,7 @@ class Setup:
 
 def premises_of(catalogue: Catalogue) -> dict[str, Fact]:
     """The packaged premises by path."""
-    known = catalogue.premises
-    return {f"{group}/{name}": known[group, name] for group, name in known if group in GROUPS}
+    return {path: fact for path, fact in catalogue.premises.items() if path.split("/")[0] in GROUPS}
 
 
 class _Reader:

@@ -216,9 +216,9 @@ def causes(plan: Plan, instance: Instance) -> Iterable[str]:
             yield f"{r.quarter} {r.workload}: a price decides only what the look-ahead serves"
 
 
-def premises(plan: Plan, case: Case, instance: Instance) -> Iterable[str]:
+def premises(plan: Plan, case: Case) -> Iterable[str]:
     """Every premise is the one of the case, catalogue and library, in all its columns."""
-    wanted = _texts(premises_table(case, instance))
+    wanted = _texts(premises_table(case))
     stated = _texts(plan.tables["premises"])
     for name in sorted(wanted.keys() | stated.keys()):
         if wanted.get(name) != stated.get(name):

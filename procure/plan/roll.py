@@ -14,7 +14,7 @@ import pandas as pd
 
 from procure.csvtext import guarded
 from procure.demand import build
-from procure.demand.reuse import own_curves, packaged_curve
+from procure.demand.reuse import curves_of
 from procure.files import fill_folder
 from procure.quarter import Quarter
 from procure.rules.payments import due
@@ -320,12 +320,12 @@ def _lengths(case: Case, notes: list[Any]) -> dict[str, pd.DataFrame]:
             given[column] = moved if (factor != 1).any() else given.get(column)
     path = build(case).reuse_path
     path = path[path["quarter"] == str(case.quarters[0] + 1)].set_index("workload")
-    own = own_curves(case.tables["reuse"])
+    known = curves_of(case)
     curves = [case.given_tables["reuse"]] if "reuse" in case.given_tables else []
     given["reuse_curve"] = full["reuse_curve"]
     for i, r in enumerate(_each(full)):
         at, name = path.loc[r.workload], r.reuse_curve
-        curve = own[name] if name in own else packaged_curve(name)
+        curve = known[name]
         if not curve.age_s or (at.return_scale == 1 and abs(at.reused_share - curve.reused_share) < 1e-12):
             continue
         label = f"{r.workload}-{case.quarters[0] + 1}"

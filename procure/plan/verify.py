@@ -99,7 +99,7 @@ def faults_by_check(plan: Plan, case: Case, fresh: Instance) -> dict[str, Iterab
         "costs of tokens are as stated": claims.unit_costs(plan, fresh),
         "each row stands once": claims.rows_once(plan),
         "causes stand where something is short": claims.causes(plan, fresh),
-        "premises are those of the case": claims.premises(plan, case, fresh),
+        "premises are those of the case": claims.premises(plan, case),
         "plan.json agrees with the tables": claims.summary(plan, case, fresh),
     }
 

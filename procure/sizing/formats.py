@@ -170,6 +170,11 @@ def convention(name: str | Convention) -> Convention:
     )
 
 
+def precision_names() -> tuple[str, ...]:
+    """Names of the packaged weight precisions."""
+    return tuple(row["precision"] for row in packaged_rows("kv_formats/weights"))
+
+
 @cache
 def weight_encodings(precision: str) -> dict[str, Encoding]:
     """Encoding of ``experts``, ``ffn``, ``attention`` and ``embedding`` weights at a named precision.

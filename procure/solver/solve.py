@@ -131,7 +131,7 @@ def plan_of(
     clock.lap("tables")
     tables["sla"] = _with_causes(tables["sla"], program, compiled, instance, values, options)
     clock.lap("explain")
-    tables["premises"] = premises_table(case, instance)
+    tables["premises"] = premises_table(case)
     tables["checks"] = pd.DataFrame(columns=["check", "holds", "detail"])
     summary = _summary(case, instance, compiled, tables, final, least_short, options, method)
     if mps is not None:

@@ -116,11 +116,14 @@ def test_a_users_own_card_counts_by_content_not_by_place(folder):
 
 
 def test_the_premises_of_a_case_are_those_that_it_did_not_state(small):
-    assert "case/utilisation_cap" in small.premises
-    assert "column/workloads.kv_format" in small.premises
-    assert "column/expansions.ports" not in small.premises  # there are no expansions
+    assert small.rests_on["case/utilisation_cap"].kind != "user"
+    assert "column/workloads.kv_format" in small.rests_on
+    assert "column/expansions.ports" in small.premises
+    assert "column/expansions.ports" not in small.rests_on  # there are no expansions
     stated = small.with_value("utilisation_cap", 0.7)
-    assert set(small.premises) - set(stated.premises) == {"case/utilisation_cap"}
+    assert set(small.rests_on) == set(stated.rests_on)
+    assert stated.rests_on["case/utilisation_cap"].kind == "user"
+    assert stated.rests_on["case/utilisation_cap"].value == 0.7
 
 
 @pytest.mark.parametrize(
@@ -131,7 +134,8 @@ def test_the_premises_of_a_case_are_those_that_it_did_not_state(small):
         ("workloads.card", "x2"),
         ("hardware.vr-nvl72.kind", "x2"),
         ("hardware.vr-nvl72.power_kw", "xyz"),
-        ("utilisation_cap", "x1.2"),
+        ("utilisation_cap", "x1.9"),
+        ("case/vintage", "x2"),
     ],
 )
 def test_a_factor_that_is_none_or_of_what_is_no_number_is_refused(small, name, value):

@@ -4,7 +4,7 @@ import csv
 
 import pytest
 
-from procure.catalogue import KINDS, Catalogue, packaged_path
+from procure.catalogue import KINDS, Catalogue, Packaged, packaged_path
 from procure.errors import InputError
 from procure.quarter import Quarter
 
@@ -167,13 +167,13 @@ def test_a_new_sku_must_state_every_attribute():
 
 
 def test_a_quoted_price_wins_in_its_quarter_only(catalogue):
-    quoted = Catalogue.read(prices=[{"sku": "VR_NVL72", "quarter": "2027Q3", "price_usd": 9e6}])
+    quoted = Catalogue.of(Packaged.read(), prices=[{"sku": "VR_NVL72", "quarter": "2027Q3", "price_usd": 9e6}])
     assert quoted.price_usd("vr-nvl72", "2027Q3") == 9e6
     assert quoted.price_usd("vr-nvl72", "2027Q4") == catalogue.price_usd("vr-nvl72", "2027Q4")
 
 
 def test_an_attach_row_replaces_only_the_cells_it_fills(catalogue):
-    changed = Catalogue.read(attach=[{"sku": "vr-nvl72", "attach_kw": 8.0, "attach_usd": float("nan")}])
+    changed = Catalogue.of(Packaged.read(), attach=[{"sku": "vr-nvl72", "attach_kw": 8.0, "attach_usd": float("nan")}])
     assert changed.sku("vr-nvl72").attach_kw == 8
     assert changed.sku("vr-nvl72").attach_usd == catalogue.sku("vr-nvl72").attach_usd
 

@@ -9,19 +9,27 @@ from scipy.integrate import quad
 from scipy.stats import norm
 from tiny_case import quarter_names, tiny
 
-from procure.case.scenarios import LENGTH_COLUMNS, scenario_values
+from procure.case.defaults import LENGTH_COLUMNS
+from procure.catalogue import KINDS, Catalogue
+from procure.catalogue.fact import packaged_rows
 from procure.demand import build
-from procure.demand.packaged import scenario_facts, scenario_names, sla_facts
-from procure.demand.reuse import LAST_AGE_S, Curve, curve_names, interval_ends, intervals, packaged_curve, reuse_facts
+from procure.demand import reuse as reuse_of
+from procure.demand.reuse import LAST_AGE_S, Curve, interval_ends, intervals
 from procure.errors import InputError
 
 LONG, SHORT = "deepseek-v4-pro", "mistral-7b-v0.1"
 """Cards of 1,048,576 and 32,768 tokens at most."""
+CATALOGUE = Catalogue.read()
+SCENARIOS = CATALOGUE.packaged.scenarios
+
+
+def packaged_curve(name):
+    return reuse_of.packaged_curve(name, CATALOGUE)
 
 
 def case(rows=None, *, growth=0.0, route="first_prompt", quarters=4, rate=100.0, tables=None):
     """A case of the given workload rows, one per scenario where none are given; nothing may be bought."""
-    rows = rows or [{"workload": name, "scenario": name} for name in scenario_names()]
+    rows = rows or [{"workload": name, "scenario": name} for name in SCENARIOS]
     peaks = {row["workload"]: [rate] * (quarters + 2) for row in rows}
     stated = {row["workload"]: {"card": LONG} | row for row in rows}
     settings = {
@@ -50,12 +58,12 @@ def demand(*args, **kwargs):
 
 def library(field):
     """A field of every scenario."""
-    return np.array([float(values[field]) for values in scenario_values().values()])
+    return np.array([CATALOGUE.premise(f"scenario/{name}/{field}").number for name in SCENARIOS])
 
 
 def test_requests_of_the_buckets_sum_to_the_forecast():
     rates = demand(rate=37.5).rates.groupby(["quarter", "workload"])["requests_per_s"].sum()
-    assert len(rates) == 4 * len(scenario_values())
+    assert len(rates) == 4 * len(SCENARIOS)
     np.testing.assert_allclose(rates, 37.5, rtol=1e-12)
 
 
@@ -238,7 +246,7 @@ def test_more_turns_raise_the_hit_rate_more_than_longer_first_prompts():
 
 
 def packaged(level):
-    return [packaged_curve(n) for n in curve_names() if n.endswith(level)]
+    return [packaged_curve(n) for n in CATALOGUE.packaged.curves if n.endswith(level)]
 
 
 @pytest.mark.parametrize("curve", packaged(":low") + packaged(":base") + packaged(":high"), ids=lambda c: c.name)
@@ -282,10 +290,11 @@ def test_hits_per_occupied_second_fall_from_interval_to_interval(curve):
 
 
 def test_every_curve_names_its_scope_and_sources():
-    facts = reuse_facts().pivot(index="curve", columns="quantity", values="base")
-    assert set(facts["scope"]) <= {"session", "tenant", "global"}
-    assert facts["reused_share"].notna().all()
-    assert (reuse_facts()["source"].str.len() > 0).all()
+    facts = {(row["curve"], row["quantity"]): row for row in packaged_rows("reuse/sources")}
+    for name in {curve for curve, _ in facts}:
+        assert facts[name, "scope"]["base"] in {"session", "tenant", "global"}
+        assert facts[name, "reused_share"]["base"]
+    assert all(row["source"] for row in facts.values())
 
 
 def test_mean_return_is_between_the_returns_at_the_ends():
@@ -339,7 +348,7 @@ def test_numbers_of_a_row_replace_those_of_its_scenario():
 
 
 def test_lengths_that_are_not_stated_follow_the_shape_of_the_scenario():
-    base = {name: float(scenario_values()["chat"][name]) for name in LENGTH_COLUMNS}
+    base = {name: CATALOGUE.premise(f"scenario/chat/{name}").number for name in LENGTH_COLUMNS}
     mean, p50, p90, p99 = LENGTH_COLUMNS
     for stated, expected in (
         ({}, dict.fromkeys(LENGTH_COLUMNS, 1.0)),
@@ -355,7 +364,7 @@ def test_lengths_that_are_not_stated_follow_the_shape_of_the_scenario():
 
 
 def test_doubled_quantiles_double_the_tokens_that_are_served():
-    base = {name: float(scenario_values()["chat"][name]) for name in LENGTH_COLUMNS[1:]}
+    base = {name: CATALOGUE.premise(f"scenario/chat/{name}").number for name in LENGTH_COLUMNS[1:]}
     rows = [
         {"workload": "once", "scenario": "chat", "context_cap_tokens": 1_000_000},
         {"workload": "twice", "scenario": "chat", "context_cap_tokens": 1_000_000}
@@ -371,17 +380,19 @@ def test_phases_hold_the_output_and_the_tier_speeds():
 
 
 def test_library_names_a_source_and_a_kind_for_every_number():
-    kinds = {"measured", "published", "press", "analyst", "physics", "vendor claim", "assumption"}
-    for table in (scenario_facts(), sla_facts()):
-        assert set(table["kind"]) <= kinds
-        assert (table["source"] != "").all()
-    numbers = scenario_facts().query("field not in ('reuse_curve', 'deferrable')")
-    low, base, high = (numbers[level].astype(float) for level in ("low", "base", "high"))
-    assert ((low <= base) & (base <= high)).all()
+    library = {path: fact for path, fact in CATALOGUE.premises.items() if path.split("/")[0] in ("scenario", "sla")}
+    assert {path.split("/")[0] for path in library} == {"scenario", "sla"}
+    for path, fact in library.items():
+        assert fact.kind in KINDS, path
+        assert fact.source, path
+        if path.startswith("scenario/") and path.rpartition("/")[2] not in ("reuse_curve", "deferrable"):
+            assert fact.low <= fact.value <= fact.high, path
 
 
 def test_better_tiers_never_ask_for_less():
-    table = sla_facts().pivot(index=["scenario", "quantity"], columns="tier", values="value")[["ok", "good", "great"]]
+    facts = [(*path.split("/")[1:], f.number) for path, f in CATALOGUE.premises.items() if path.startswith("sla/")]
+    long = pd.DataFrame(facts, columns=["scenario", "tier", "quantity", "value"])
+    table = long.pivot(index=["scenario", "quantity"], columns="tier", values="value")[["ok", "good", "great"]]
     for (scenario, quantity), row in table.iterrows():
         steps = np.diff(row.to_numpy()) if quantity != "ttft_s" else -np.diff(row.replace(np.inf, 1e9).to_numpy())
         assert (steps >= 0).all(), (scenario, quantity)

@@ -8,26 +8,32 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from procure.demand.dayparts import dayparts, packaged_profiles, parts, to_peak
-from procure.demand.packaged import scenario_facts, scenario_names
+from procure.catalogue import Packaged
+from procure.demand.dayparts import dayparts, parts, to_peak
+
+PACKAGED = Packaged.read()
+PROFILES = PACKAGED.profiles
 
 
 @pytest.fixture
 def scenarios():
-    table = scenario_facts().pivot(index="scenario", columns="field", values="base").reset_index()
-    table["mean_to_peak"] = table["mean_to_peak"].astype(float)
-    return table.assign(workload=table["scenario"], deferrable=table["deferrable"] == "true")
+    fields = ("mean_to_peak", "deferrable")
+    rows = [
+        (name, name, *(PACKAGED.premises[f"scenario/{name}/{field}"].number for field in fields))
+        for name in PACKAGED.scenarios
+    ]
+    return pd.DataFrame(rows, columns=["scenario", "workload", *fields]).astype({"deferrable": bool})
 
 
 def test_every_scenario_has_a_day_of_mean_one():
-    profiles = packaged_profiles()
-    assert set(profiles.index) == set(scenario_names())
+    assert set(PROFILES) == set(PACKAGED.scenarios)
+    profiles = np.array(list(PROFILES.values()))
     assert profiles.shape[1] == 24
     np.testing.assert_allclose(profiles.mean(axis=1), 1, atol=0.001)
 
 
 def test_profiles_reach_one_at_their_peak_and_the_mean_that_is_asked(scenarios):
-    profile = packaged_profiles().loc[scenarios["scenario"]].to_numpy()
+    profile = np.array([PROFILES[name] for name in scenarios["scenario"]])
     for asked in (0.3, 0.55, 0.9, 1.0):
         if asked < 1 and (profile == profile[:, :1]).all(axis=1).any():
             profile = profile[~(profile == profile[:, :1]).all(axis=1)]  # a flat day has one mean only
@@ -56,7 +62,7 @@ def test_parts_are_the_best_cut_of_the_ranked_hours():
 
 
 def test_parts_cover_the_day_and_every_peak_is_kept(scenarios):
-    table, rates = dayparts(scenarios, dict.fromkeys(scenarios["workload"], 100.0))
+    table, rates = dayparts(scenarios, dict.fromkeys(scenarios["workload"], 100.0), PROFILES)
     assert table["hours_per_day"].sum() == 24
     assert sorted(int(h) for hours in table["clock_hours"] for h in hours.split()) == list(range(24))
     highest = rates.groupby("workload")["of_peak"].max()
@@ -65,7 +71,7 @@ def test_parts_cover_the_day_and_every_peak_is_kept(scenarios):
 
 
 def test_the_mean_of_the_day_survives_the_parts(scenarios):
-    table, rates = dayparts(scenarios, dict.fromkeys(scenarios["workload"], 100.0))
+    table, rates = dayparts(scenarios, dict.fromkeys(scenarios["workload"], 100.0), PROFILES)
     merged = rates.merge(table, on="daypart")
     mean = (merged["mean_of_peak"] * merged["hours_per_day"]).groupby(merged["workload"]).sum() / 24
     expected = scenarios.set_index("workload")["mean_to_peak"]
@@ -73,6 +79,6 @@ def test_the_mean_of_the_day_survives_the_parts(scenarios):
 
 
 def test_deferrable_work_is_flat(scenarios):
-    _, rates = dayparts(scenarios, dict.fromkeys(scenarios["workload"], 100.0))
+    _, rates = dayparts(scenarios, dict.fromkeys(scenarios["workload"], 100.0), PROFILES)
     offline = rates[rates["workload"] == "offline"]
     assert offline["of_peak"].nunique() == 1

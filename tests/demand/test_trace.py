@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from procure.case import Case
-from procure.catalogue import packaged_path
+from procure.catalogue import Catalogue, packaged_path
 from procure.cli import build_app
 from procure.demand import build
 from procure.demand.reuse import packaged_curve
@@ -385,14 +385,16 @@ def test_hourly_peaks_of_two_weeks_and_of_a_day(name, peak):
 
 def test_packaged_curves_are_those_of_the_traces(coding):
     """Chat with the assumed service of the packaged curve; agentic coding with the trace's own reused share."""
-    shipped = packaged_curve("agentic-coding")
+    shipped = packaged_curve("agentic-coding", Catalogue.read())
     table = reuse_curve(coding, "w")
     table = table[table["age_s"] <= 3600]
     np.testing.assert_allclose(table["return_share"], shipped.at(table["age_s"].to_numpy()), atol=0.0002)
-    assert packaged_curve("agentic-coding:high").reused_share == pytest.approx(coding.reuse.reused_share, abs=1e-4)
+    assert packaged_curve("agentic-coding:high", Catalogue.read()).reused_share == pytest.approx(
+        coding.reuse.reused_share, abs=1e-4
+    )
 
     chat = analyse([TRACES / "mooncake_conversation.jsonl.gz"], Options(service_ttft_s=1, service_tps=30))
-    shipped, table = packaged_curve("chat"), reuse_curve(chat, "w")
+    shipped, table = packaged_curve("chat", Catalogue.read()), reuse_curve(chat, "w")
     table = table[table["age_s"] <= 1800]
     np.testing.assert_allclose(table["return_share"], shipped.at(table["age_s"].to_numpy()), atol=0.0002)
     assert shipped.reused_share == pytest.approx(chat.reuse.reused_share, abs=0.001)

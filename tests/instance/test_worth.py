@@ -6,6 +6,7 @@ import pytest
 from tiny_case import tiny
 
 from procure.case.settings import TOKEN_WORTHS
+from procure.catalogue import Catalogue
 from procure.demand.reuse import LAST_AGE_S, packaged_curve
 from procure.instance import build
 
@@ -34,7 +35,7 @@ def test_a_request_is_worth_its_tokens_by_class():
 
 def test_what_returns_reuse_is_worth_the_price_of_cached_input():
     """Agentic coding: R within an hour and p of the packaged curve, the shared prefix for all others."""
-    curve = packaged_curve("agentic-coding")
+    curve = packaged_curve("agentic-coding", Catalogue.read())
     returned, reused = float(curve.at(LAST_AGE_S)), curve.reused_share
     held = 10_000 * returned * reused + 1_000 * (1 - returned)
     by_hand = (held * 0.1 + (10_000 - held) * 0.6 + 500 * 2.4) / 1e6

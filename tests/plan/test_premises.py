@@ -6,12 +6,11 @@ import pandas as pd
 import pytest
 from tiny_case import tiny
 
-from procure.instance import build
 from procure.plan.premises import premises_table
 
 
 def reuse_rows(case):
-    table = premises_table(case, build(case))
+    table = premises_table(case)
     return table[table["name"].str.startswith("reuse/")].set_index("name")
 
 
@@ -19,11 +18,13 @@ def test_a_curve_of_the_case_is_a_premise_of_kind_user_point_by_point():
     points = [("mine", 60.0, 0.4, 0.8, "start"), ("mine", 600.0, 0.7, 0.8, "start"), ("spare", 60.0, 0.1, 0.5, "idle")]
     table = pd.DataFrame(points, columns=["curve", "age_s", "return_share", "reused_share", "clock"])
     rows = reuse_rows(tiny(workloads={"chat": {"reuse_curve": "mine"}}, tables={"reuse": table}))
+    assert rows.loc["reuse/mine/clock", "value"] == "start"
+    rows = rows.drop("reuse/mine/clock")
     assert rows["value"].astype(float).to_dict() == pytest.approx(
         {
             "reuse/mine/reused_share": 0.8,
-            "reuse/mine/return_share at 60 s": 0.4,
-            "reuse/mine/return_share at 600 s": 0.7,
+            "reuse/mine/60/return_share": 0.4,
+            "reuse/mine/600/return_share": 0.7,
         }
     )
     assert (rows["kind"] == "user").all()
@@ -34,7 +35,7 @@ def test_typical_power_of_a_gpu_unit_is_a_premise_only_where_the_case_states_it(
     name = "hardware/gb300-nvl72/power_typical_kw"
     for figures, shown in ({}, False), ({("gb300-nvl72", "power_typical_kw"): 100.0}, True):
         case = tiny(figures=figures)
-        names = set(premises_table(case, build(case))["name"])
+        names = set(premises_table(case)["name"])
         assert (name in names) is shown
         assert "case/energy_share_of_nameplate_decode" in names
 
