@@ -36,6 +36,11 @@ def unguarded(frame: pd.DataFrame) -> pd.DataFrame:
     return _each_text(frame, unguard)
 
 
+def numbers(cells: pd.Series) -> pd.Series:
+    """Cells of a column as numbers; NaN where a cell is empty, or none, which the caller tells apart."""
+    return pd.to_numeric(cells.replace("", None), errors="coerce")
+
+
 def _each_text(frame: pd.DataFrame, change: Callable[[str], str]) -> pd.DataFrame:
     texts = [name for name in frame.columns if not pd.api.types.is_numeric_dtype(frame[name])]
     return frame.assign(**{

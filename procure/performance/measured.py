@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from procure.catalogue import Catalogue
+from procure.csvtext import numbers
 from procure.errors import Fault, InputError, nearest
 from procure.performance.files import read_csv
 from procure.performance.observations import LENGTH_DRAWN
@@ -156,7 +157,7 @@ def _checked(raw: pd.DataFrame, file: str) -> pd.DataFrame:
     raw = raw.assign(with_lpx=raw["with_lpx"].replace("", "0"))
     table, faults = raw.copy(), []
     for column in (*_POSITIVE, "all_gpus", "with_lpx", *_OPTIONAL):
-        table[column] = pd.to_numeric(raw[column].replace("", None), errors="coerce")
+        table[column] = numbers(raw[column])
         wrong = table[column].isna() & ~((raw[column] == "") & (column in _OPTIONAL))
         expected = "A number."
         if column in _POSITIVE:

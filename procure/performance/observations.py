@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from procure.catalogue import Catalogue
+from procure.csvtext import numbers
 from procure.errors import Fault, InputError, nearest
 from procure.performance.files import read_csv
 from procure.sizing import Card, load_card
@@ -60,7 +61,7 @@ def read_points(path: str | Path) -> pd.DataFrame:
     faults = []
     table = raw.reindex(columns=[*COLUMNS, *OPTIONAL_COLUMNS], fill_value="")
     for column in _NUMBERS:
-        table[column] = pd.to_numeric(raw[column].replace("", None), errors="coerce")
+        table[column] = numbers(raw[column])
         for row in raw.index[(raw[column] != "") & table[column].isna()]:
             faults.append(Fault(name, int(row) + 2, column, str(raw.at[row, column]), "A number, or nothing."))
         for row in table.index[table[column] < 0]:

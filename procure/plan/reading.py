@@ -7,6 +7,7 @@ from typing import Any
 
 import pandas as pd
 
+from procure.csvtext import numbers
 from procure.errors import Fault
 from procure.plan.summary import is_quarter
 from procure.schema import Table
@@ -42,8 +43,7 @@ def table_faults(file: str, frame: pd.DataFrame, table: Table) -> list[Fault]:
         elif column.textual:
             continue
         else:
-            numbers = pd.to_numeric(cells, errors="coerce")
-            wrong = numbers.isna() & (cells.notna() | column.required)
+            wrong = numbers(cells).isna() & (cells.notna() | column.required)
             expected = "A number."
         if wrong.any():
             place = int(wrong.to_numpy().argmax())

@@ -12,6 +12,7 @@ from procure.demand import build
 from procure.errors import InputError
 from procure.plan.plan import Plan
 from procure.plan.roll import PREVIOUS, roll
+from procure.plan.summary import EARLIER
 from procure.plan.tables import TABLES
 from procure.quarter import Quarter
 from procure.timekey import BASE, PEAK
@@ -98,9 +99,10 @@ def plan_of(**tables):
         name: pd.DataFrame((made | tables).get(name, []), columns=list(table.by_column))
         for name, table in TABLES.items()
     }
-    facts = {"status": "optimal", "objective_usd": 1e8, "bound_usd": 1e8, "gap": 0.0, "shortfall": {"share": 0.0}}
+    served = {"share": 0.0, "bound": 0.0, "workloads": [], "lookahead_workloads": []}
+    facts = {"status": "optimal", "objective_usd": 1e8, "bound_usd": 1e8, "gap": 0.0, "shortfall": served}
     spans = {"planned_quarters": ["2027Q1", "2027Q2"], "lookahead_quarters": QUARTERS[2:]}
-    return Plan({**facts, **spans, "purchases": [], "input_hash": ""}, frames)
+    return Plan({**EARLIER, **facts, **spans, "purchases": [], "input_hash": ""}, frames)
 
 
 def forecast_of(rate=10.0):

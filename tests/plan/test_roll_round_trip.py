@@ -17,6 +17,7 @@ from procure.case import Case
 from procure.catalogue import packaged_path
 from procure.plan.plan import Plan
 from procure.plan.roll import roll
+from procure.plan.summary import EARLIER
 from procure.plan.tables import TABLES
 from procure.quarter import Quarter
 
@@ -62,9 +63,10 @@ def plan_with(old: int, due: list[int], sold: int, built: int, bought: int) -> P
         "expansions": [(FIRST, "a", "hall", built, "planned", built * 4e5)] if built else [],
     }
     frames = {name: pd.DataFrame(made.get(name, []), columns=list(table.by_column)) for name, table in TABLES.items()}
-    facts = {"status": "optimal", "objective_usd": 1e8, "bound_usd": 1e8, "gap": 0.0, "shortfall": {"share": 0.0}}
+    served = {"share": 0.0, "bound": 0.0, "workloads": [], "lookahead_workloads": []}
+    facts = {"status": "optimal", "objective_usd": 1e8, "bound_usd": 1e8, "gap": 0.0, "shortfall": served}
     spans = {"planned_quarters": [FIRST], "lookahead_quarters": quarter_names(3)[1:]}
-    return Plan({**facts, **spans, "purchases": [], "input_hash": ""}, frames)
+    return Plan({**EARLIER, **facts, **spans, "purchases": [], "input_hash": ""}, frames)
 
 
 def counted(frame: pd.DataFrame, key: str) -> dict[str, int]:

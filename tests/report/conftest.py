@@ -110,7 +110,9 @@ def make_plan(rename: Callable[[str], str] = lambda name: name, price_factor: fl
             table[column] = [rename(str(v)) for v in table[column]]
     objective = float(made["costs"]["npv_usd"].sum())
     facts = {"case": rename("by-hand"), "status": "optimal", "objective_usd": objective, "bound_usd": objective * 0.997,
-             "gap": 0.003, "shortfall": {"share": 0.006 if summary.get("status") == "short" else 0.0},
+             "gap": 0.003,
+             "shortfall": {"share": 0.006 if summary.get("status") == "short" else 0.0, "bound": 0.0, "workloads": [],
+                           "lookahead_workloads": []},
              "input_hash": "abc123",
              "planned_quarters": QUARTERS[:PLANNED], "lookahead_quarters": QUARTERS[PLANNED:],
              "versions": {"procure": "0.1.0", "highspy": "1.16.0"},
