@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+import math
 
 import pandas as pd
+
+from procure.demand.tables import DemandNote
 
 
 def sentences(notes: pd.DataFrame) -> list[tuple[str, str, str]]:
@@ -15,7 +17,7 @@ def sentences(notes: pd.DataFrame) -> list[tuple[str, str, str]]:
     """
     rows = []
     for (workload, topic), part in notes.groupby(["workload", "topic"], sort=False):
-        first, last = ((row.quarter, _said(row)) for row in part.iloc[[0, -1]].itertuples())
+        first, last = ((note.quarter, _said(note)) for note in DemandNote.rows(part.iloc[[0, -1]]))
         if first[1] == last[1]:
             spans = [(f" from {first[0]} to {last[0]}" if first != last else _when(first[0]), first[1])]
         else:
@@ -28,8 +30,8 @@ def _when(quarter: object) -> str:
     return f" in {quarter}" if quarter else ""
 
 
-def _said(row: Any) -> str:
-    if pd.isna(row.wanted):
+def _said(row: DemandNote) -> str:
+    if math.isnan(row.wanted):
         return f"{row.detail}."
     return f"{row.detail}; {_number(row.got)} instead of {_number(row.wanted)} {row.unit}."
 

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from procure.demand.lengths import SHARES
-from procure.instance.tables import Age, Fixed, OutOfReach, Prefill, SkuRow, Workload
+from procure.instance.tables import Age, FirstToken, Fixed, OutOfReach, Prefill, Rate, SkuRow, Workload
 from procure.schema import RECOMPUTE
 
 MIDDLES = np.cumsum(SHARES) - SHARES / 2
@@ -74,18 +74,25 @@ Curves = dict[tuple[int, str, str, str], Curve]
 
 def curves_of(first_token: pd.DataFrame) -> Curves:
     """The instance's table ``first_token`` by what its curves are of."""
-    groups = first_token.groupby(["t", "workload", "sku", "store"], sort=False)
-    return {key: (part["share"].to_numpy(float), part["ttft_s"].to_numpy(float)) for key, part in groups}
+    points: dict[tuple[int, str, str, str], list[tuple[float, float]]] = {}
+    for r in FirstToken.rows(first_token):
+        points.setdefault((r.t, r.workload, r.sku, r.store), []).append((r.share, r.ttft_s))
+    return {key: (np.array([x for x, _ in found]), np.array([y for _, y in found])) for key, found in points.items()}
 
 
 def bucket_ends(rates: pd.DataFrame) -> dict[tuple[int, str], dict[str, tuple[float, float]]]:
     """Shares of a quarter's and workload's requests at which each bucket begins and ends, in order of length."""
     ends: dict[tuple[int, str], dict[str, tuple[float, float]]] = {}
-    for key, part in rates[rates["requests_per_s"] > 0].groupby(["t", "workload"], sort=False):
-        share = part["requests_per_s"].to_numpy(float)
+    asked: dict[tuple[int, str], list[Rate]] = {}
+    for r in Rate.rows(rates):
+        if r.requests_per_s > 0:
+            asked.setdefault((r.t, r.workload), []).append(r)
+    for key, part in asked.items():
+        share = np.array([r.requests_per_s for r in part])
         upto = np.cumsum(share) / share.sum()
         begin = np.concatenate([[0.0], upto[:-1]])
-        ends[key] = dict(zip(part["bucket"], zip(begin.tolist(), upto.tolist(), strict=True), strict=True))
+        spans = zip(begin.tolist(), upto.tolist(), strict=True)
+        ends[key] = dict(zip((r.bucket for r in part), spans, strict=True))
     return ends
 
 

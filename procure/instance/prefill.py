@@ -179,17 +179,18 @@ def _add(
     """Rows of one store on one pool: an option for each bucket; a curve for each quarter where a TTFT is asked for."""
     read_bytes, valid_bytes = moved
     target, asked = load.scenario.ttft_s, load.scenario.ttft_share
-    for t, bucket in load.buckets.groupby("t", sort=False):
-        seconds = first_token_s[int(t)]
+    for t in dict.fromkeys(load.buckets["t"].tolist()):
+        bucket = load.buckets[load.buckets["t"] == t]
+        seconds = first_token_s[t]
         ends = np.cumsum(bucket["share"].to_numpy(float)) / bucket["share"].sum()
         in_time = share_in_time(seconds, target)
         mean_s = bucket_means(ends, seconds)
         if np.isfinite(target):
             nodes = curve_nodes(ends, seconds, (asked, in_time))
-            made.curves.extend(tables.FirstToken(int(t), load.name, pool.name, store, *node) for node in nodes)
+            made.curves.extend(tables.FirstToken(t, load.name, pool.name, store, *node) for node in nodes)
         for i, name, late, ttft_s in zip(
             bucket.index, bucket["bucket"], late_shares(ends, in_time), mean_s, strict=True
         ):
             option = f"{load.name}|{name}|{t}|{pool.name}|{store}"
             cost = (gpu_s[i] / pool.gpus, ttft_s, late, read_bytes[i], valid_bytes[i])
-            made.options.append(tables.Prefill(option, int(t), load.name, name, pool.name, store, *cost, evidence[i]))
+            made.options.append(tables.Prefill(option, t, load.name, name, pool.name, store, *cost, evidence[i]))

@@ -115,10 +115,10 @@ def _thirty_five_times(table: pd.DataFrame) -> Claim:
     at = table.loc[400.0]
     ratio = at[PAIR] / at[BLACKWELL]
     said = f"{ratio:.0f} here" if np.isfinite(ratio) else "Blackwell has no point at 400, so there is no ratio"
-    last = table[BLACKWELL].last_valid_index()
-    if not np.isfinite(ratio) and last is not None:
-        there = table.at[last, PAIR] / table.at[last, BLACKWELL]
-        said += f"; at its last speed of {last:g} the scaled pair gives {there:.0f}"
+    known = table[table[BLACKWELL].notna()]
+    if not np.isfinite(ratio) and len(known):
+        there = known[PAIR].iloc[-1] / known[BLACKWELL].iloc[-1]
+        said += f"; at its last speed of {known.index.tolist()[-1]:g} the scaled pair gives {there:.0f}"
     return Claim(
         "At 400 TPS/User Rubin with LPX gives 35 times Blackwell per MW",
         VENDOR,

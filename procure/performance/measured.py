@@ -182,14 +182,15 @@ def _rising(file: str, table: pd.DataFrame) -> list[Fault]:
     faults = []
     for _, curve in table.groupby(list(CURVE)):
         curve = curve.sort_values("tps_user")
-        for slower, faster in pairwise(curve.index):
-            if curve.at[slower, "tps_user"] == curve.at[faster, "tps_user"]:
+        speeds, rates = (curve[name].tolist() for name in ("tps_user", "tokens_per_s_per_gpu"))
+        points = zip(curve.index.tolist(), speeds, rates, strict=True)
+        for (slower, speed, rate), (faster, next_speed, next_rate) in pairwise(points):
+            if speed == next_speed:
                 expected = f"One row for each speed of a curve, see row {slower + 2}."
-                faults.append(Fault(file, int(faster) + 2, "tps_user", f"{curve.at[faster, 'tps_user']:g}", expected))
-            elif curve.at[faster, "tokens_per_s_per_gpu"] > curve.at[slower, "tokens_per_s_per_gpu"]:
-                text = f"{curve.at[faster, 'tokens_per_s_per_gpu']:g}"
+                faults.append(Fault(file, faster + 2, "tps_user", f"{next_speed:g}", expected))
+            elif next_rate > rate:
                 expected = f"No more than at the lower TPS/User of row {slower + 2}: keep the best points of a sweep."
-                faults.append(Fault(file, int(faster) + 2, "tokens_per_s_per_gpu", text, expected))
+                faults.append(Fault(file, faster + 2, "tokens_per_s_per_gpu", f"{next_rate:g}", expected))
     return faults
 
 
@@ -200,7 +201,7 @@ def _one_prefill(file: str, table: pd.DataFrame) -> list[Fault]:
     for _, rows in stated.groupby(["sku", "card", "weight_precision", "isl"]):
         rates = rows["prefill_tokens_per_s_per_gpu"]
         for row in rates.index[rates != rates.iloc[0]]:
-            expected = f"One rate for prompts of {rows.at[row, 'isl']:g} tokens, {rates.iloc[0]:g} as in row "
+            expected = f"One rate for prompts of {float(rows['isl'].iloc[0]):g} tokens, {rates.iloc[0]:g} as in row "
             expected += f"{rates.index[0] + 2}, or nothing."
             faults.append(Fault(file, int(row) + 2, "prefill_tokens_per_s_per_gpu", f"{rates[row]:g}", expected))
     return faults

@@ -9,8 +9,9 @@ from typing import Any, NamedTuple, TypeVar, cast
 import pandas as pd
 
 from procure.instance import Instance
-from procure.instance.tables import Expansion, Fixed, LpxCopy, PodPlaces, SkuRow, StoreUnit, Workload
+from procure.instance.tables import Expansion, Fixed, LpxCopy, PodPlaces, SkuRow, StoreUnit, Task, Workload
 from procure.rules.places import hosts_of
+from procure.schema import Row
 from procure.timekey import TimeKey, time_keys
 
 T = TypeVar("T")
@@ -69,6 +70,9 @@ def lookup(frame: pd.DataFrame, keys: Sequence[str], value: str) -> dict[Any, An
     return dict(zip(index, frame[value].tolist(), strict=True))
 
 
+R = TypeVar("R", bound=Row)
+
+
 class Index:
     """What is indexed by what. Rows whose rate is zero have no variables.
 
@@ -97,10 +101,15 @@ class Index:
         self._service()
         self._caches()
 
+    def timed_rows(self, of: type[R]) -> list[tuple[TimeKey, R]]:
+        """The rows of a table of the instance, each with its time key."""
+        table = self.instance[of.schema.name]
+        return list(zip(time_keys(table), of.rows(table), strict=True))
+
     def timed(self, name: str) -> pd.DataFrame:
         """A table of the instance with the time key of each row as a column ``at``."""
         table = self.instance[name]
-        return table.assign(at=time_keys(table))
+        return table.assign(at=pd.Series(time_keys(table), index=table.index, dtype=object))
 
     def _supply(self) -> None:
         instance = self.instance
@@ -144,7 +153,7 @@ class Index:
         self.rate = lookup(rates, ["at", "workload", "bucket"], "requests_per_s")
         self.mean_per_peak = lookup(rates, ["at", "workload", "bucket"], "mean_per_peak")
         self.workload: dict[str, Any] = {row.workload: row for row in instance.rows(Workload)}
-        self.task: dict[tuple[TimeKey, str], Any] = {(r.at, r.workload): r for r in self.timed("tasks").itertuples()}
+        self.task = {(at, task.workload): task for at, task in self.timed_rows(Task)}
         self.buckets = [key for key, rate in self.rate.items() if rate > 0]
         self.loads = sorted({(at, w) for at, w, _ in self.buckets})
         self.load_rate: dict[tuple[TimeKey, str], float] = defaultdict(float)

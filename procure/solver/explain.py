@@ -15,6 +15,7 @@ import numpy as np
 from procure.families import contents
 from procure.instance import Instance
 from procure.instance.first_token import at_best
+from procure.instance.tables import Serve
 from procure.plan.status import SERVED
 from procure.program import Program
 from procure.solver.compile import Compiled
@@ -71,9 +72,9 @@ class _Case:
         self.best = at_best(instance.tables)
         self.serving: dict[str, set[str]] = defaultdict(set)
         self.pointed: set[tuple[TimeKey, str]] = set()
-        for r in self.index.timed("serve").itertuples():
-            self.serving[r.workload].add(r.sku)
-            self.pointed.add((r.at, r.workload))
+        for at, point in self.index.timed_rows(Serve):
+            self.serving[point.workload].add(point.sku)
+            self.pointed.add((at, point.workload))
         self.arrival: dict[str, int] = {}
         for _, sku, t in self.index.orders:
             arrival = t + int(self.index.sku[sku].lead_quarters)

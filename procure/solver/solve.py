@@ -21,6 +21,7 @@ from procure.plan.premises import evidence_shares, premises_table
 from procure.plan.provenance import premises_summary, provenance, versions
 from procure.plan.status import Status, is_short
 from procure.plan.summary import Short, Shortfall, Summary
+from procure.plan.tables import Purchase, Service
 from procure.plan.unit_costs import cost_warnings, unit_costs_summary
 from procure.plan.verify import checks_of
 from procure.program import Program
@@ -229,7 +230,7 @@ def _summary(
         "lookahead_quarters": [str(q) for q in case.lookahead],
         "discount_rate_per_year": case.settings.discount_rate_per_year,
         "purchases": [
-            {"quarter": r.quarter, "site": r.site, "sku": r.sku, "count": int(r.count)} for r in planned.itertuples()
+            {"quarter": r.quarter, "site": r.site, "sku": r.sku, "count": r.count} for r in Purchase.rows(planned)
         ],
         "versions": versions(),
         "input_hash": case.input_hash,
@@ -275,7 +276,7 @@ def _shortfalls(short: pd.DataFrame) -> list[Short]:
     """Rows of the SLA table that are short, as plan.json tells them."""
     return [
         {"quarter": r.quarter, "workload": r.workload, "share": r.short_share, "cause": r.cause}
-        for r in short.itertuples()
+        for r in Service.rows(short)
     ]
 
 

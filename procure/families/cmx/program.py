@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
+from procure.instance.tables import Prefill, Serve
 from procure.program.declare import block_rows
 from procure.program.index import Index, group
 from procure.program.linear import Terms
 from procure.program.part import Part
+from procure.schema import RECOMPUTE
 from procure.timekey import TimeKey
 
 Least = dict[tuple[TimeKey, str, str], float]
@@ -54,11 +57,16 @@ def least_work_near(index: Index) -> tuple[Least, Least]:
     """Least rack-seconds of decode and of a full prefill, on SKUs that read CMX, by (block, workload, bucket)."""
     decode: Least = {}
     full: Least = {}
-    prefill = index.timed("prefill")
-    for found, ways in ((decode, index.timed("serve")), (full, prefill[prefill["store"] == "recompute"])):
-        for way in ways[ways["sku"].isin(index.reader_bytes_per_s)].itertuples():
-            key = (way.at, way.workload, way.bucket)
-            found[key] = min(found.get(key, way.rack_s), way.rack_s)
+    in_full = [(at, way) for at, way in index.timed_rows(Prefill) if way.store == RECOMPUTE]
+    works: tuple[tuple[Least, Sequence[tuple[TimeKey, Serve | Prefill]]], ...] = (
+        (decode, index.timed_rows(Serve)),
+        (full, in_full),
+    )
+    for found, ways in works:
+        for at, way in ways:
+            if way.sku in index.reader_bytes_per_s:
+                key = (at, way.workload, way.bucket)
+                found[key] = min(found.get(key, way.rack_s), way.rack_s)
     return decode, full
 
 

@@ -8,6 +8,7 @@ import pandas as pd
 import pyomo.environ as pyo
 
 from procure.families.scales import BASIS_POINTS, USD_PER_UNIT
+from procure.instance.tables import Length
 from procure.plan.plan import frame
 from procure.plan.status import SERVED
 from procure.program.decided import TINY, Decided
@@ -182,9 +183,9 @@ def serving(d: Decided) -> pd.DataFrame:
 def demand(d: Decided) -> pd.DataFrame:
     """What is asked for, whether or not it is served."""
     rows = [
-        (d.names[r.at.t], r.workload, r.bucket, d.index.rate.get((r.at, r.workload, r.bucket), 0.0), r.input_tokens,
-         r.input_upper_tokens, r.thinking_tokens, r.visible_tokens, r.kv_bytes, *r.at.beside)
-        for r in d.index.timed("lengths").itertuples()
+        (d.names[at.t], r.workload, r.bucket, d.index.rate.get((at, r.workload, r.bucket), 0.0), r.input_tokens,
+         r.input_upper_tokens, r.thinking_tokens, r.visible_tokens, r.kv_bytes, *at.beside)
+        for at, r in d.index.timed_rows(Length)
     ]  # fmt: skip
     return frame("demand", rows)
 
