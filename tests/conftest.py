@@ -11,6 +11,20 @@ from tools import need
 settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("untimed")  # no test may fail because the machine is busy
 
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The longest tests first: a long one that starts last keeps one process busy while the others have nothing to do.
+
+    ``slow`` may say about how many seconds a test takes; ten else.
+    """
+
+    def seconds(item: pytest.Item) -> float:
+        marker = item.get_closest_marker("slow")
+        return 0.0 if marker is None else float(marker.kwargs.get("seconds", 10.0))
+
+    items.sort(key=seconds, reverse=True)
+
+
 PROFILE = """<?xml version="1.0" encoding="UTF-8"?>
 <oor:items xmlns:oor="http://openoffice.org/2001/registry" xmlns:xs="http://www.w3.org/2001/XMLSchema"
  xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance">

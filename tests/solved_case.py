@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cache
+
+from tiny_case import rich
 
 import procure
 from procure.case import Case
@@ -46,3 +49,9 @@ def _fails(faults: Iterable[str]) -> bool:
 def solved(case: Case) -> Solved:
     """A case solved to one percent."""
     return Solved(case, build(case), procure.solve(case, gap=0.01, threads=1))
+
+
+@cache
+def solved_rich() -> Solved:
+    """The case with a bit of everything, solved once for all tests of a process; nobody changes what it holds."""
+    return solved(rich())

@@ -20,6 +20,7 @@ def test_numbers_and_plain_texts_stay(text):
     assert guard(text) == text
 
 
+@pytest.mark.slow
 @given(st.text() | st.from_regex(r"['=+\-@]+[a-z0-9]*", fullmatch=True))
 def test_reading_undoes_it(text):
     assert unguard(guard(text)) == text

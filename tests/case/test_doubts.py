@@ -86,6 +86,7 @@ def test_files_that_only_look_like_tables_are_said(folder):
     assert [(doubt.file, doubt.expected[:8]) for doubt in read.doubts] == [("budget.xlsx", "Not read")]
 
 
+@pytest.mark.slow
 def test_check_and_json_say_what_is_in_doubt(folder, capsys):
     path = folder(edits={"sites.csv": [("0.08", "80")]})
     assert main(["check", str(path)]) in (0, 6)

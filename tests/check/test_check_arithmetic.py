@@ -97,6 +97,7 @@ def test_load_of_one_workload_on_one_pool_is_what_hand_arithmetic_gives(case):
     assert least_load(supply, 0, reuse=True) == np.inf  # 60% must be prefilled in full, and only 10% may be late
 
 
+@pytest.mark.slow
 def test_a_small_pool_is_said_where_its_own_traffic_loses_hits(case, instance):
     """0.49 requests/s of large coding on a busy HGX server; a rack of NVL72 sees above ten."""
     said = of(check_case(case, instance), "Small pools").set_index("item")

@@ -26,6 +26,7 @@ def started(words: list[str], shell: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(["bash", "-c", line, "run", *START, *words], capture_output=True, text=True, check=False)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("shell", "code", "said"), [
     ("| true; exit ${PIPESTATUS[0]}", 0, "closed before everything was written"),
     (">&-", 0, ""),
@@ -42,6 +43,7 @@ def test_output_that_cannot_be_written_is_one_sentence(case, shell, code, said):
     assert said in run.stderr
 
 
+@pytest.mark.slow
 def test_a_full_disk_leaves_the_earlier_result_and_keeps_the_plan_elsewhere(case, tmp_path, monkeypatch, capsys):
     out = tmp_path / "out"
     assert main(["solve", str(case), "-o", str(out), "--threads", "1"]) == 0
@@ -80,6 +82,7 @@ def test_a_workbook_that_cannot_be_made_leaves_plan_and_tables(case, tmp_path, m
     assert Plan.read(tmp_path / "out").status == "optimal"
 
 
+@pytest.mark.slow
 def test_verify_names_a_changed_workbook_and_keeps_its_code_when_nobody_reads(case, tmp_path):
     out = tmp_path / "out"
     assert main(["solve", str(case), "-o", str(out), "--threads", "1"]) == 0
@@ -89,6 +92,7 @@ def test_verify_names_a_changed_workbook_and_keeps_its_code_when_nobody_reads(ca
     assert "plan.html changed" in started(["verify", str(out)], "").stdout
 
 
+@pytest.mark.slow
 def test_solve_into_the_folder_one_works_in(case, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert main(["solve", str(case), "-o", ".", "--threads", "1"]) == 0

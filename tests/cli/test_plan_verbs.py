@@ -42,6 +42,7 @@ def test_solve_writes_the_result_and_exits_0(case, tmp_path, capsys):
     assert plan.tables["checks"]["holds"].all()
 
 
+@pytest.mark.slow
 def test_what_is_in_doubt_is_said_before_the_search_and_stays_with_the_plan(tmp_path, capsys):
     """80 USD/kWh is allowed; USD/MWh may have been meant."""
     tiny(peaks={"chat": [60, 80, 90]}, sites=({"electricity_usd_per_kwh": 80.0},)).write(tmp_path / "case")
@@ -96,6 +97,7 @@ def test_wrong_input_exits_2_and_names_the_cell(case, tmp_path, capsys):
     assert "Traceback" not in told
 
 
+@pytest.mark.slow
 def test_a_limit_with_a_plan_exits_5_and_keeps_the_plan(case, tmp_path, monkeypatch):
     from procure import solver
     from procure.plan import Status
@@ -123,6 +125,7 @@ def test_a_wrong_mps_name_is_refused(case, tmp_path, name):
     assert run("solve", case, "-o", tmp_path / "out", "--write-mps", tmp_path / name) == 2
 
 
+@pytest.mark.slow
 def test_the_mps_file_is_written_with_its_scale(case, tmp_path):
     assert run("solve", case, "-o", tmp_path / "out", "--write-mps", tmp_path / "p.mps", "--threads", 1) == 0
     assert (tmp_path / "p.mps").read_text().startswith("NAME")
@@ -150,6 +153,7 @@ def test_verify_passes_a_stored_plan_and_finds_a_changed_one(case, tmp_path, cap
     }
 
 
+@pytest.mark.slow
 def test_verify_against_another_case_says_so(case, short_case, tmp_path, capsys):
     assert run("solve", case, "-o", tmp_path / "out", "--threads", 1) == 0
     capsys.readouterr()
@@ -157,6 +161,7 @@ def test_verify_against_another_case_says_so(case, short_case, tmp_path, capsys)
     assert "FAILS  the plan answers this case" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_verify_of_a_case_that_is_gone_or_no_result_is_wrong_input(case, tmp_path, capsys):
     assert run("verify", tmp_path) == 2
     assert run("solve", case, "-o", tmp_path / "out", "--threads", 1) == 0
@@ -181,6 +186,7 @@ def test_sweep_shows_its_table_and_writes_its_files(case, tmp_path, capsys):
     assert "sweep.csv, sweep.png, points/, study.json" in told.out
 
 
+@pytest.mark.slow
 def test_sweep_json_is_alone_on_stdout(case, tmp_path, capsys):
     vary = "utilisation_cap=0.6,0.75"
     assert run("sweep", case, "--vary", vary, "-o", tmp_path / "out", "--threads", 1, "--json") == 0

@@ -129,6 +129,7 @@ def test_progress_tells_its_phase_from_sizing_on():
     assert [p.seconds for p in told] == sorted(p.seconds for p in told)
 
 
+@pytest.mark.slow
 def test_another_number_of_threads_in_one_process_is_no_lack_of_time():
     """HiGHS refuses to run with other threads than its scheduler was started with."""
     found = [procure.solve(wide(), threads=threads).objective_usd for threads in (2, 1, 0, 2)]

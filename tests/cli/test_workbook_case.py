@@ -40,6 +40,7 @@ def test_a_workbook_and_its_csv_files_are_one_case_with_one_plan(desk):
     pd.testing.assert_frame_equal(first.tables["purchases"], second.tables["purchases"])
 
 
+@pytest.mark.slow
 def test_check_and_sweep_take_a_workbook(desk, tmp_path):
     assert run("check", desk / "case.xlsx") == 0
     words = ("--vary", "isl_growth_per_year=0,0.5", "--threads", 1)
@@ -55,6 +56,7 @@ def test_the_workbook_of_a_plan_is_found_from_any_folder(desk, tmp_path, monkeyp
     assert "holds" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_the_workbook_of_a_plan_rolls_to_a_case_that_solves(desk, tmp_path):
     quarters = quarter_names(4)[1:]
     rows = [(quarter, "chat", 90.0) for quarter in quarters]

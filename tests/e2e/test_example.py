@@ -29,6 +29,7 @@ def test_stored_report_answers_the_example_as_it_stands(case, stored):
     assert stored.summary["input_hash"] == case.input_hash, "run `make plan` and commit reports/"
 
 
+@pytest.mark.slow
 def test_stored_plan_holds(case, stored):
     checks = verify(stored, case)
     assert checks["holds"].all(), checks[~checks["holds"]].to_string()
@@ -58,7 +59,7 @@ def test_summary_has_what_the_contract_names(stored):
     assert all(set(p) == {"quarter", "site", "sku", "count"} for p in stored.summary["purchases"])
 
 
-@pytest.mark.slow
+@pytest.mark.slow(seconds=100)
 def test_example_solves_again_to_the_same_cost(stored, tmp_path, capsys):
     code = main(["solve", str(EXAMPLE), "-o", str(tmp_path / "plan"), "--json", "--time-limit", "900"])
     assert code == 0

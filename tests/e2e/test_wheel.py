@@ -11,7 +11,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 
 
-@pytest.mark.slow
+@pytest.mark.slow(seconds=25)
 def test_wheel_in_a_clean_environment_prepares_checks_and_sizes(tmp_path):
     def run(*words: str | Path, cwd: Path = tmp_path) -> str:
         clean = {k: v for k, v in os.environ.items() if not k.startswith(("PYTHON", "VIRTUAL_ENV"))}

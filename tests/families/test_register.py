@@ -7,7 +7,7 @@ from typing import Any
 
 import pyomo.environ as pyo
 import pytest
-from solved_case import Solved, solved
+from solved_case import Solved, solved_rich
 from tiny_case import rich
 
 from procure.case.settings import Settings
@@ -84,7 +84,7 @@ def test_causes_name_components_that_there_are_and_stand_in_one_order():
 
 @pytest.fixture(scope="module")
 def full() -> Solved:
-    return solved(rich())
+    return solved_rich()
 
 
 def test_the_rows_of_limits_are_those_that_families_have_words_for(full):

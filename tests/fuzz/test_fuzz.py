@@ -284,6 +284,7 @@ def result(tmp_path_factory):
     return plan.write(tmp_path_factory.mktemp("fuzz") / "result")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["plan.json", "tables/sla.csv", "tables/purchases.csv"])
 def test_stored_results(result, name):
     survives(result / name, any_json if name == "plan.json" else any_csv, lambda: Plan.read(result))

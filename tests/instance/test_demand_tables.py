@@ -34,6 +34,7 @@ def test_a_task_takes_longer_as_outputs_grow():
     assert grown.loc[2, "output_s"] == pytest.approx(7 * 2**0.5)
 
 
+@pytest.mark.slow
 def test_parts_of_the_day_are_those_of_the_demand_and_cover_24_hours():
     case = rich()
     instance, demand = build(case), demand_of(case)

@@ -79,6 +79,7 @@ def test_the_late_share_is_that_of_the_distribution_at_any_quantile(share):
     assert late_of_all(instance_of(quantile_s(share))) == pytest.approx(1 - share, abs=2e-4)
 
 
+@pytest.mark.slow
 def test_the_late_share_has_no_step_as_the_target_moves():
     targets = np.linspace(0.15, 1.2, 71)
     late = np.array([late_of_all(instance_of(t)) for t in targets[::10]])

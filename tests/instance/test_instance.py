@@ -124,6 +124,7 @@ def test_a_unit_bought_ordered_or_standing_is_worth_the_same():
     assert old["paid_usd"] == 0.0  # less was paid than such gear costs: nothing is left to sell
 
 
+@pytest.mark.slow
 def test_deferrable_work_is_sized_at_its_mean():
     stated = {"mean_to_peak": 0.4}
     waits = build(tiny(workloads={"chat": {**stated, "deferrable": True}}))["rates"]
@@ -133,6 +134,7 @@ def test_deferrable_work_is_sized_at_its_mean():
     assert (hurries["mean_per_peak"] == 0.4).all()
 
 
+@pytest.mark.slow
 def test_a_returning_sequence_leaves_its_entries_and_writes_its_state_anew():
     """Qwen3.5-397B in FP8: 15 layers of 2 x 2 x 256 B a token, and states of 192,061,440 B that are of one length."""
     per_token, state = 15 * 2 * 2 * 256, 192_061_440
@@ -151,6 +153,7 @@ def test_a_returning_sequence_leaves_its_entries_and_writes_its_state_anew():
     assert alone["valid_bytes"].to_numpy() == pytest.approx(alone["read_bytes"].to_numpy())
 
 
+@pytest.mark.slow
 def test_a_rack_too_heavy_for_the_floor_cannot_stand_there():
     light = build(tiny(sites=({"floor_load_kg_per_m2": 100.0},)))
     assert rows(light, "resource_use", sku=GB).empty
@@ -172,6 +175,7 @@ def hall(**more: float) -> pd.DataFrame:
     return pd.DataFrame([row])
 
 
+@pytest.mark.slow
 def test_an_expansion_without_a_stated_cooling_adds_as_much_as_its_racks_need():
     """As the premise says; a stated nothing is nothing."""
     site = {"liquid_kw": 150.0, "positions": 1.5}
@@ -219,6 +223,7 @@ def own_throughput(**changes: Any) -> pd.DataFrame:
     return pd.DataFrame([row | changes, row | faster])
 
 
+@pytest.mark.slow
 def test_a_cases_own_throughput_decides_what_its_racks_give():
     """Half the stated tokens/s take twice the racks at every length; at the curve's own length the evidence says user.
 
@@ -240,6 +245,7 @@ def test_a_cases_own_throughput_decides_what_its_racks_give():
     assert found["rack_s"] == pytest.approx(343 / 1_000 / 72, rel=1e-6)
 
 
+@pytest.mark.slow
 def test_faults_of_a_cases_own_throughput_are_said():
     rising = tiny().replace(tables={"throughput": own_throughput(tokens_per_s_per_gpu=300)})
     with pytest.raises(InputError, match=r"throughput\.csv, row 3, column tokens_per_s_per_gpu"):
@@ -273,6 +279,7 @@ def test_reading_cmx_pairing_with_lpx_and_standing_in_a_pod_are_three_things(cha
     assert rows(made, "skus", sku=vr)["pod_slots"].item() == (changed != "pod_slots")
 
 
+@pytest.mark.slow
 def test_a_second_sku_of_a_kind_adds_a_store_or_a_deployment_and_takes_none():
     """Kits, enclosures, frames, LPX of two SKUs each: what is only described changes nothing, what is sold serves."""
     vr, kit = "vr-nvl72", "ssd-kit-vr-nvl72"

@@ -64,6 +64,7 @@ def test_prefill_takes_what_a_pool_that_serves_takes_unless_it_was_measured():
     assert served[0] == pytest.approx(4_000 / 9_000, rel=1e-9)
 
 
+@pytest.mark.slow
 def test_a_measurement_with_lpx_reaches_the_pair_and_leaves_the_racks_alone():
     with_own = tables(("vr-nvl72", "lpx"), measured("vr-nvl72", with_lpx=1))["serve"]
     without = tables(("vr-nvl72", "lpx"), {})["serve"]

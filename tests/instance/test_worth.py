@@ -60,6 +60,7 @@ def test_longer_first_prompts_are_reused_and_so_cheaper_by_the_token():
     assert short < long < factor * short
 
 
+@pytest.mark.slow
 def test_a_worth_that_the_workload_states_stands_before_the_settings():
     assert worths({TOKEN_WORTHS[2]: 0.0})[0] == pytest.approx((1_000 * 0.1 + 9_000 * 0.6) / 1e6)
     flat = worths({"lookahead_short_usd_per_request": 0.7}, quarters=4, isl_growth_per_year=1.0)

@@ -273,19 +273,13 @@ CASES: list[tuple[Callable[[], Any], set[str], set[str]]] = [
     (late_beyond_the_promise, {"hgx-h100"}, {"late first tokens"}),
     (nothing_returns_in_time, {"hgx-h200"}, {"late first tokens"}),
 ]
-SLOW = {
-    kits_in_hosts_that_others_hold,
-    the_only_enclosure_is_for_others,
-    cmx_against_recompute,
-    two_sites_and_workloads,
-    facility_power_and_expansion,
-    racks_only,
-}
+QUICK = {cmx_of_one_pod, a_second_lpx, least_order_and_supply, late_beyond_the_promise}
+"""Orders, CMX, LPX and lateness in a second or two each; the others are slow."""
 
 
 @pytest.mark.parametrize(
     ("make", "bought", "binding"),
-    [pytest.param(*row, id=row[0].__name__, marks=[pytest.mark.slow] if row[0] in SLOW else []) for row in CASES],
+    [pytest.param(*row, id=row[0].__name__, marks=[] if row[0] in QUICK else [pytest.mark.slow]) for row in CASES],
 )
 def test_trying_every_plan_finds_the_same_optimum(make, bought, binding):
     case, most = make()
@@ -302,6 +296,7 @@ def test_trying_every_plan_finds_the_same_optimum(make, bought, binding):
         assert binding <= set(limits.loc[limits["binding"], "family"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", [budget_on_payment, budget_on_commitment])
 def test_the_budget_cases_would_buy_more_without_their_budget(make):
     case, _ = make()

@@ -170,6 +170,7 @@ def test_a_speed_that_the_physics_does_not_reach_is_used_as_it_was_measured(tmp_
     assert found["evidence"] == "user"
 
 
+@pytest.mark.slow
 def test_a_users_curve_with_lpx_answers_for_the_pair_alone(tmp_path):
     row = {"sku": "vr-nvl72", "card": "deepseek-r1", "weight_precision": "nvfp4", "with_lpx": 1}
     own = Curves.read(own_table(tmp_path, **row))

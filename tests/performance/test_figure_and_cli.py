@@ -148,6 +148,7 @@ def run(capsys, *words):
     return code, captured.out, captured.err
 
 
+@pytest.mark.slow
 def test_json_holds_every_field_of_every_point(capsys, tmp_path):
     picture = tmp_path / "perf.svg"
     words = [
@@ -198,6 +199,7 @@ def test_hardware_comes_in_by_data_alone(capsys, tmp_path):
     assert found["next-nvl72"] > found["vr-nvl72"]
 
 
+@pytest.mark.slow
 def test_validation_prints_aims_and_reasons(capsys):
     from procure.catalogue import packaged_path
 

@@ -148,6 +148,7 @@ def test_a_disaggregated_run_enters_the_fit_once(seen):
     assert not (twins & (both["phase"] == "e2e")).any()
 
 
+@pytest.mark.slow
 def test_planted_parameters_are_found_again(seen):
     """Measured speeds replaced by those of a known physics: the fit must return it, up to its weak prior."""
     runs = decode_runs(seen).copy()
@@ -215,6 +216,7 @@ def test_a_planted_error_shows_in_validation(tmp_path, seen):
     assert report["bias"] == pytest.approx(0.25, rel=0.01)
 
 
+@pytest.mark.slow
 def test_the_packaged_points_are_predicted_or_explained():
     report = validate(POINTS)
     assert report["rows"]["all"] == len(pd.read_csv(POINTS))
@@ -246,6 +248,7 @@ def test_a_path_goes_on_from_its_vintage_quarter_by_quarter():
         path.factors("base+soon")
 
 
+@pytest.mark.slow
 def test_a_file_without_frontier_points_keeps_the_shipped_vintage(tmp_path, seen):
     some = decode_runs(seen)
     some = some[some["sku"] == "hgx-h200"]

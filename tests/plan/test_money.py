@@ -89,6 +89,7 @@ def test_power_is_idle_power_all_quarter_and_the_load_at_its_mean(plan):
     assert cash(plan, "power") == pytest.approx(wanted.to_dict())
 
 
+@pytest.mark.slow
 def test_a_cases_own_typical_power_stands_for_both_kinds_of_work():
     case = one_rack()
     own = pd.concat([case.given_tables["hardware"], hardware({(GB, "power_typical_kw"): 100.0})])
@@ -99,6 +100,7 @@ def test_a_cases_own_typical_power_stands_for_both_kinds_of_work():
     assert plan.tables["checks"]["holds"].all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("share", [0.35, 0.8])
 def test_shares_of_nameplate_are_premises_and_limits_stay_at_the_maximum(share):
     names = ("energy_share_of_nameplate_prefill", "energy_share_of_nameplate_decode")
@@ -135,6 +137,7 @@ def test_objective_cost_lines_and_cash_are_one_sum(make):
     assert {k: v for k, v in stated.items() if v} == pytest.approx(by_line)
 
 
+@pytest.mark.slow
 def test_an_old_rack_that_is_sold_brings_its_residual_value_and_ends_its_costs():
     """Bought 2025Q1 for 3 M USD beside 506,580 of attach and installation; eight of 24 quarters used when sold.
 
@@ -154,6 +157,7 @@ def test_an_old_rack_that_is_sold_brings_its_residual_value_and_ends_its_costs()
     assert plan.objective_usd == pytest.approx(-2.4e6)
 
 
+@pytest.mark.slow
 def test_a_rack_stays_where_the_spread_takes_more_than_standing_costs():
     """1.6 M USD each now, 1.4 M USD after three quarters; support, idle power and space take 0.37 M USD meanwhile."""
     gb200 = "gb200-nvl72"
@@ -168,6 +172,7 @@ def test_a_rack_stays_where_the_spread_takes_more_than_standing_costs():
         assert cash(plan, "residual value", gb200) == pytest.approx({} if sold else kept)
 
 
+@pytest.mark.slow
 def test_what_is_left_to_pay_of_a_firm_order_falls_due_on_delivery():
     firm = pd.DataFrame(
         [("a", GB, 2, "2027Q2", 4e6, 0.25)],
@@ -177,6 +182,7 @@ def test_what_is_left_to_pay_of_a_firm_order_falls_due_on_delivery():
     assert cash(plan, "firm orders") == pytest.approx({"2027Q2": 2 * 4e6 * 0.75})
 
 
+@pytest.mark.slow
 def test_unserved_work_of_the_look_ahead_costs_its_stated_price():
     """Two USD a request; 55% of the peak of 10 requests/s in the mean, all quarter."""
     case = tiny(

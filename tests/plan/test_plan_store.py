@@ -35,6 +35,7 @@ def test_a_plan_reads_back_as_it_was_written(plan, tmp_path):
     pd.testing.assert_frame_equal(back.purchases, plan.purchases, check_dtype=False)
 
 
+@pytest.mark.slow
 def test_a_stored_plan_verifies_like_the_one_in_memory(plan, tmp_path):
     from procure.plan.verify import verify
 

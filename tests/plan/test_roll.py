@@ -158,6 +158,7 @@ def test_decided_expansions_become_limits_once_they_are_ready():
     assert len(rows_of(rolled, "expansion")) == 1
 
 
+@pytest.mark.slow
 def test_unspent_budget_is_carried_as_the_case_says():
     def second(**settings):
         rolled = roll(case_of(**settings), plan_of(), forecast_of())
@@ -194,6 +195,7 @@ def test_actual_fleet_and_orders_replace_the_planned_ones_and_failures_and_slips
     assert "slips by 1.6 quarters" in slipped.detail  # (3·2 + 2·1) / 5
 
 
+@pytest.mark.slow
 def test_a_plan_that_came_true_lists_no_failures():
     rolled = roll(case_of(), plan_of(), forecast_of())
     planned = rolled.case.given_tables
@@ -203,6 +205,7 @@ def test_a_plan_that_came_true_lists_no_failures():
     assert not len(rows_of(same, "forecast"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("route", ["first_prompt", "turns", "cap"])
 def test_growth_goes_on_where_it_was(route):
     """Lengths, caps and reuse of the rolled case's first quarter are those of the old case's second."""
@@ -228,6 +231,7 @@ def test_a_forecast_that_moved_is_listed_and_one_that_misses_quarters_is_a_fault
         roll(case_of(), plan_of(), forecast_of().query("quarter != '2029Q1'"))
 
 
+@pytest.mark.slow
 def test_the_old_plan_is_kept_beside_the_new_case(tmp_path):
     result, folder = tmp_path / "result", tmp_path / "next"
     plan = plan_of()
@@ -240,6 +244,7 @@ def test_the_old_plan_is_kept_beside_the_new_case(tmp_path):
     assert (folder / PREVIOUS / "differences.csv").is_file()
 
 
+@pytest.mark.slow
 def test_the_verb_writes_the_next_case_and_refuses_a_case_that_changed(tmp_path):
     case, result, folder = tmp_path / "case", tmp_path / "result", tmp_path / "next"
     case_of().write(case)
@@ -258,6 +263,7 @@ def test_the_verb_writes_the_next_case_and_refuses_a_case_that_changed(tmp_path)
     assert "its inputs differ" in str(again.exception)
 
 
+@pytest.mark.slow
 def test_the_verb_numbers_what_is_wrong_in_a_new_forecast(tmp_path):
     case, result = tmp_path / "case", tmp_path / "result"
     case_of().write(case)

@@ -73,6 +73,7 @@ def counted(frame: pd.DataFrame, key: str) -> dict[str, int]:
     return {str(k): int(n) for k, n in frame.groupby(key)["count"].sum().items()} if len(frame) else {}
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(data=st.data())
 def test_nothing_comes_back_and_nothing_is_lost(tmp_path_factory, data):
@@ -178,6 +179,7 @@ def test_a_base_that_changes_changes_the_inputs(tmp_path):
     assert Case.read(tmp_path / "case").input_hash != first
 
 
+@pytest.mark.slow
 def test_a_solved_plan_rolls_until_its_last_firm_order_has_come():
     case = case_with(0, [1, 0, 0], 0, [0, 0, 0])
     plan = procure.solve(case, threads=1)

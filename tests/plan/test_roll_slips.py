@@ -41,6 +41,7 @@ def test_orders_at_different_prices_stay_apart(solved):
     assert len(roll(*solved, forecast(), actual_orders=actual).case.tables["orders"]) == 2
 
 
+@pytest.mark.slow
 def test_a_rolled_case_has_a_plan_that_holds(solved):
     plan = procure.solve(roll(*solved, forecast()).case, threads=1)
     assert plan.tables["checks"]["holds"].all()

@@ -119,6 +119,7 @@ def test_nothing_served_has_no_cost_per_token_and_a_price_of_nothing_no_ratio():
     assert unit_costs_table(instance(tables), nothing).empty
 
 
+@pytest.mark.slow
 def test_a_plan_states_its_unit_costs_and_they_sum_to_its_money(tmp_path):
     old = fleet(("a", "hgx-h200", 4, "2025Q1", 3e5))
     agent = {"scenario": "coding-agentic", "context_cap_tokens": 131_072}

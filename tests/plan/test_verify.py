@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from solved_case import solved
-from tiny_case import rich, tiny
+from solved_case import solved, solved_rich
+from tiny_case import tiny
 
 import procure
 from procure.instance import Instance
@@ -23,7 +23,7 @@ from procure.plan.verify import verify
 
 @pytest.fixture(scope="module")
 def full():
-    return solved(rich())
+    return solved_rich()
 
 
 @pytest.fixture(scope="module")
@@ -133,6 +133,7 @@ TAMPERED: list[tuple[str, str, str, Any, str]] = [
 ]
 
 
+@pytest.mark.slow
 def test_a_plan_as_solved_passes_every_check(full, short):
     assert full.failing(full.plan) == set()
     assert short.failing(short.plan) == set()

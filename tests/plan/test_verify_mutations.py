@@ -9,8 +9,8 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from solved_case import Solved, solved
-from tiny_case import rich, tiny
+from solved_case import Solved, solved, solved_rich
+from tiny_case import tiny
 
 from procure.plan import Plan
 from procure.plan.claims import NOT_CHECKED
@@ -24,7 +24,7 @@ QUARTERS = {"quarter", "delivery_quarter", "vintage"}
 
 @pytest.fixture(scope="module")
 def full() -> Solved:
-    return solved(rich())
+    return solved_rich()
 
 
 @pytest.fixture(scope="module")
@@ -143,6 +143,7 @@ def test_no_field_of_plan_json_can_be_changed_unseen(full, short):
         assert {path: wrong for path in paths if (wrong := unseen(these, path))} == {}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("status", ["optimal", "short", "limit_with_plan", "verification_failed"])
 def test_no_status_can_be_claimed_that_the_plan_does_not_have(full, short, status):
     for these in (full, short):

@@ -85,6 +85,7 @@ def long_prompts(ttft_s: float, **stated: Any) -> Any:
                 tables={"fleet": fleet(("a", "hgx-h100", 10, "2025Q1", 2e5))})  # fmt: skip
 
 
+@pytest.mark.slow
 def test_a_plan_moves_with_its_target_by_as_much_as_there_are_requests():
     """From 3 to 8.25 s; with buckets judged at their longest prompt a workload 7% late would be dropped."""
     short, orders = [], []

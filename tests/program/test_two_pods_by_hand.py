@@ -60,6 +60,7 @@ def test_ports_read_for_the_longer_prompts_first():
     assert served(1, crosses=1, reader_bytes_per_s=15e9) == pytest.approx(3.75 / 5.25, abs=1e-7)
 
 
+@pytest.mark.slow
 def test_ports_and_sessions_of_one_pod():
     """Two ports read 18 GB/s: 30 h₁ + 60 h₀. What is kept is worked on there: 6 k − 1.5 h₁ − 1.5 h₀ = 1.2 with h₁ = k.
 

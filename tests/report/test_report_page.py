@@ -72,6 +72,7 @@ def test_ids_are_unique_and_every_reference_has_one(page: str) -> None:
     assert {*re.findall(r"url\(#([^)]+)\)", text), *re.findall(r'href="#([^"]+)"', text)} <= set(ids)
 
 
+@pytest.mark.slow
 def test_hostile_names_are_text_on_the_page(build_plan: Callable[..., Plan]) -> None:
     text = render(build_plan(rename=lambda name: HOSTILE + name, status="short"))
     tags = Tags(text)
@@ -103,6 +104,7 @@ def test_same_plan_gives_the_same_page_and_pictures(plan: Plan, page: str, tmp_p
     assert [p.read_bytes() for p in first] == [p.read_bytes() for p in second]
 
 
+@pytest.mark.slow
 def test_a_plan_without_orders_or_caches_has_a_page(plan: Plan) -> None:
     none = {name: plan.tables[name].iloc[:0] for name in ("purchases", "kv_placement", "premises", "checks")}
     text = render(Plan(plan.summary, {**plan.tables, **none}))
@@ -122,6 +124,7 @@ def test_binding_limits_are_named_with_place_time_and_amount(plan: Plan) -> None
     assert binding_sentences(plan) == (["power at osl facility: full in 2029Q1 to 2030Q2 (2,000 kW)."], [])
 
 
+@pytest.mark.slow
 def test_shortfall_is_told_with_its_cause(build_plan: Callable[..., Plan]) -> None:
     plan = build_plan(status="short")
     assert "agentic coding: 5.0% of the peak requests in 2027Q4 (inside lead time)" in render(plan)
@@ -140,6 +143,7 @@ def test_each_status_reads_differently(build_plan: Callable[..., Plan], status: 
     assert status_sentence(build_plan(status=status)).startswith(words)
 
 
+@pytest.mark.slow
 def test_an_unbounded_plan_is_not_called_within_a_gap(build_plan: Callable[..., Plan]) -> None:
     plan = build_plan(status="limit_with_plan", gap=None, bound_usd=None)
     assert "not bounded" in status_sentence(plan)
@@ -181,6 +185,7 @@ def sweep(failed: set[float], second: bool) -> pd.DataFrame:
     return frame if second else frame.drop(columns="reuse")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("second", [False, True])
 def test_sweep_plot_shows_failed_points(tmp_path: Path, second: bool) -> None:
     whole = plot_sweep(sweep(set(), second), tmp_path / "whole.png")
@@ -195,6 +200,7 @@ def test_sweep_without_a_varied_value_is_refused(tmp_path: Path) -> None:
         plot_sweep(sweep(set(), False).drop(columns="growth"), tmp_path / "no.png")
 
 
+@pytest.mark.slow
 def test_report_verb_rewrites_the_files_of_a_stored_result(plan: Plan, page: str, tmp_path: Path) -> None:
     folder = plan.write(tmp_path / "result")
     found = CliRunner().invoke(build_app(), ["report", str(folder), "--pictures"])
@@ -236,6 +242,7 @@ def test_chromium_shows_the_page(build_plan: Callable[..., Plan], tmp_path: Path
         assert len(image.convert("RGB").resize((160, 375)).getcolors(60_000) or []) > 50
 
 
+@pytest.mark.slow
 def test_what_is_sold_is_told_beside_the_orders_with_what_it_brings(plan: Plan) -> None:
     """Two old racks leave osl in 2028Q3, for 1.5 M USD."""
     cash = plan.tables["cash"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import math
 
+import pytest
 from rich.console import Console
 
 from procure.plan import Plan
@@ -26,6 +27,7 @@ def with_costs(plan: Plan) -> Plan:
     return Plan(plan.summary, {**plan.tables, "unit_costs": frame("unit_costs", rows)})
 
 
+@pytest.mark.slow
 def test_the_page_shows_costs_beside_the_market_and_warns(plan):
     html = render(with_costs(plan))
     assert "<td>whole plan</td><td>blended</td>" in html

@@ -135,6 +135,7 @@ def test_a_plan_without_orders_has_a_whole_workbook(plan: Plan, tmp_path: Path) 
     assert cells(path, values=True)["Checks", "B3"] == "FAIL"  # its capex is now paid for nothing ordered here
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("table", ["cash", "costs", "fleet", "purchases", "limits"])
 def test_a_contradiction_between_tables_fails_a_check(plan: Plan, tmp_path: Path, table: str) -> None:
     """A number of one table moved by a little, the others left: the verdict must say FAIL."""

@@ -84,6 +84,7 @@ def agree(make: Any) -> list[Any]:
     return plans
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", [at_most_a_tenth_short, at_most_a_tenth_short_by_bound, one_rack_spare, crowded])
 def test_rows_that_a_fleet_breaks_give_cuts_and_the_answer_of_the_whole_program(adding, family):
     free = procure.solve(growing(), gap=1e-6, threads=1)

@@ -24,6 +24,7 @@ def alike(*names: str) -> Any:
     return tiny(peaks=peaks, planned=2, sites=({"positions": 2.0},), workloads={"m": AGENT})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("names", [("a", "b"), ("z", "a"), ("b", "z", "x")])
 def test_workloads_that_are_alike_are_short_by_the_same_share(method, names):
@@ -34,6 +35,7 @@ def test_workloads_that_are_alike_are_short_by_the_same_share(method, names):
         assert rows["cause"].nunique() == 1, rows
 
 
+@pytest.mark.slow
 def test_the_spread_costs_nothing_and_loses_nothing(monkeypatch):
     even = procure.solve(alike("a", "b"), gap=1e-6, threads=1)
     solving = sys.modules["procure.solver.solve"]  # the package has a function of that name

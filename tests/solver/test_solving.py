@@ -109,6 +109,7 @@ def test_a_limit_keeps_the_best_plan_and_labels_it(monkeypatch):
     assert plan.summary["bound_usd"] <= plan.objective_usd
 
 
+@pytest.mark.slow
 def test_a_limit_of_the_whole_program_keeps_its_plan(monkeypatch):
     def hasty(options: Options) -> Any:
         solver = new_solver(options)
@@ -134,6 +135,7 @@ def test_a_shortfall_that_is_not_proven_least_is_a_limit_however_good_the_cost(m
     assert procure.solve(short_of_places(), threads=1).status is Status.LIMIT
 
 
+@pytest.mark.slow
 def test_a_plan_without_any_bound_is_kept_and_can_be_written(monkeypatch, tmp_path):
     """Time may end between the stages: the fleet of the first is a plan, and nothing bounds its cost."""
     solve_stage = Decomposition.solve
@@ -166,6 +168,7 @@ def test_the_least_shortfall_is_held_and_has_its_own_bound(method):
     assert {w["cause"] for w in short["workloads"]} == {"limit: positions"}
 
 
+@pytest.mark.slow
 def test_both_methods_find_the_same_least_shortfall_and_cost():
     plans = [procure.solve(short_of_places(), method=method, gap=1e-6, threads=1) for method in METHODS]
     assert plans[0].summary["shortfall"]["share"] == pytest.approx(plans[1].summary["shortfall"]["share"], abs=2e-6)
@@ -191,6 +194,7 @@ def rich_in_old_racks() -> Any:
     return buying(tables={"fleet": fleet(("a", "gb200-nvl72", 2, "2026Q4", 2e7))})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", [buying, rich_in_old_racks, short_of_places])
 @pytest.mark.parametrize("gap", [0.02, 1e-6])
 def test_the_bound_of_the_decomposition_never_exceeds_the_optimum(make, gap):

@@ -100,6 +100,7 @@ def outcome(case: Case, method: str) -> tuple[str, int, float]:
     return str(plan.status), round(racks), float(plan.tables["sla"]["short_share"].max())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("held", [False, True], ids=["free", "no budget for one more"])
 @pytest.mark.parametrize("excess", [0.0, 1e-9, 1e-8, 1e-7, 1e-6, 3e-6, 1e-5, 3e-5, 1e-4])
 def test_demand_a_little_above_whole_racks_is_answered_as_by_the_whole_program(excess, held):
@@ -126,6 +127,7 @@ def chat(requests_per_s: float) -> Case:
     return tiny(peaks={"chat": [requests_per_s, 0.0, 0.0]}, sites=({"positions": 6.0},))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("excess", [-1e-4, 1e-6, 1.9e-5, 1e-4])
 def test_trying_every_plan_tolerates_the_same(excess):
     """What one rack can carry is read off the shortfall of twice its load."""

@@ -29,6 +29,7 @@ def lines(path: Path) -> list[list[str]]:
         return list(csv.reader(file))
 
 
+@pytest.mark.slow
 def test_rows_are_on_disk_one_by_one(tmp_path):
     seen: list[int] = []
     steps: list[Any] = []
@@ -44,6 +45,7 @@ def test_rows_are_on_disk_one_by_one(tmp_path):
     assert steps[-1].seconds_left == 0
 
 
+@pytest.mark.slow
 def test_every_point_is_a_plan_that_verifies_against_its_own_case(tmp_path):
     growths = [0.0, 0.8]
     frame = sweep(case(), {"isl_growth_per_year": growths}, out=tmp_path / "out", gap=0.01, threads=1)
