@@ -14,12 +14,12 @@ from procure.demand.dayparts import dayparts
 from procure.demand.growth import reuse_path
 from procure.demand.reuse import Curve, curves_of, intervals
 from procure.demand.scenarios import scenarios_of
+from procure.demand.tables import DemandNote
 from procure.errors import Fault, InputError
 
 if TYPE_CHECKING:
     from procure.case import Case
 
-NOTES = ["workload", "quarter", "topic", "wanted", "got", "unit", "detail"]
 Note = tuple[str, str, str, float, float, str, str]
 
 
@@ -99,7 +99,7 @@ def build(case: Case, *, bucket_count: int = 4) -> Demand:
 
     buckets, rates, nodes = _buckets(case, scenarios, quarters, got, output, bucket_count)
     reuse, path, clipped = _reuse(scenarios, quarters, mean, route, curves_of(case))
-    notes = pd.DataFrame([*compacted, *clipped], columns=NOTES)
+    notes = pd.DataFrame([*compacted, *clipped], columns=list(DemandNote.columns))
     highest = case.tables["forecast"].groupby("workload")["peak_requests_per_s"].max()
     parts = dayparts(scenarios, highest, case.catalogue.packaged.profiles)
     whole = {(q, w): got[i, t] for i, w in enumerate(scenarios["workload"]) for t, q in enumerate(quarters)}

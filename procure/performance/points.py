@@ -17,6 +17,7 @@ from procure.performance.own_prefill import prefill_gpu_seconds
 from procure.performance.physics import vintage_parts
 from procure.performance.prefill import prefill_group_gpus, prefill_wall_s
 from procure.performance.queueing import Queue
+from procure.performance.tables import DecodePoint
 from procure.performance.work import work_of
 
 if TYPE_CHECKING:
@@ -26,24 +27,7 @@ if TYPE_CHECKING:
     from procure.performance.rules import Rules, Setup
     from procure.sizing import Card
 
-COLUMNS = (
-    "element",
-    "gpus_per_replica",
-    "parallelism",
-    "batch_per_replica",
-    "streams_per_gpu",
-    "tps_user",
-    "step_s",
-    "tokens_per_s_per_gpu",
-    "free_hbm_bytes_per_gpu",
-    "lpx_rack_s_per_token",
-    "binding",
-    "evidence",
-    "source",
-    "source_date",
-    "low",
-    "high",
-)
+COLUMNS = DecodePoint.columns
 LARGEST_CHUNK = 256
 """Elements worked on together: few enough that their arrays stay in the processor's cache."""
 

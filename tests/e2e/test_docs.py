@@ -3,27 +3,19 @@
 import re
 from pathlib import Path
 
-import pytest
-
-from procure.case.schema import TABLES as CASE_TABLES
 from procure.case.settings import Settings
 from procure.catalogue.sku import FIELDS
 from procure.cli import build_app
 from procure.demand.build import Demand
 from procure.families.contents import programs
 from procure.performance.points import COLUMNS
-from procure.plan.tables import TABLES
+from procure.plan.docs import render
 
 DOCS = Path(__file__).parents[2] / "docs"
 
 
-def test_architecture_lists_the_columns_of_every_plan_table():
-    text = (DOCS / "architecture.md").read_text(encoding="utf-8").split("### plan tables")[1]
-    rows = dict(re.findall(r"^\| (\w+) \| ([^|]+) \|", text, flags=re.M))
-    rows.pop("table")
-    assert {name: tuple(cell.strip().split(", ")) for name, cell in rows.items()} == {
-        name: tuple(table.by_column) for name, table in TABLES.items()
-    }
+def test_the_page_of_tables_is_written_from_the_schema():
+    assert (DOCS / "tables.md").read_text(encoding="utf-8") == render(), "run `python -m procure.plan.docs`"
 
 
 def section(begin: str, end: str) -> str:
@@ -39,15 +31,9 @@ def unnamed(names, text: str) -> list[str]:
 
 def test_architecture_lists_every_attribute_of_a_sku_setting_column_of_a_point_and_table_of_demand():
     assert unnamed(FIELDS, section("`Sku` (frozen dataclass)", "### sizing")) == []
-    assert unnamed(Settings.model_fields, section("`case.toml` → `case.settings`", "| table |")) == []
+    assert unnamed(Settings.model_fields, section("`case.toml` → `case.settings`", "### plan tables")) == []
     assert unnamed(COLUMNS, section("decode_points(", "prefill_gpu_seconds(")) == []
     assert unnamed(Demand.__dataclass_fields__, section("build(case) -> Demand", "###")) == []
-
-
-@pytest.mark.parametrize("table", CASE_TABLES.values(), ids=CASE_TABLES)
-def test_architecture_lists_the_columns_of_every_table_of_a_case(table):
-    rows = dict(re.findall(r"^\| (\w+) \| (.*) \|$", section("| table |", "### plan tables"), flags=re.M))
-    assert unnamed(table.by_column, rows[table.name]) == []
 
 
 def test_program_page_names_every_constraint_family():
