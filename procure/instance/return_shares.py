@@ -70,11 +70,11 @@ class Reach:
     def share(self, tier: str, sku: str, in_flight: float, units: float) -> Share:
         """What a store keeps of a workload's returns.
 
-            H = ⌈k·N / units per home⌉,  m = M/H,  share = f·(1 − ErlangB(m, ⌈m/ρ⌉)), or f where H = 1
+            F = k·N / units per home,  H = ⌈F⌉,  m = M/H,  share = f·(1 − ErlangB(m, ⌈m/ρ⌉)), or f where H = 1
 
-        k LLMs share a home, so that each is spread over k times the homes that its work fills. ρ is the utilisation
-        cap over the load at which the router lets a session go; f the fidelity of the router, or of a store that many
-        racks share. Without affinity the share is that of placement by load alone.
+        k LLMs share a home, so that each is spread over k times the homes that its work fills. ρ is the load of a home,
+        utilisation cap · F/H, over the load at which the router lets a session go; f the fidelity of the router, or of
+        a store that many racks share. Without affinity the share is that of placement by load alone.
 
         Args:
             tier: of the store; a stated share of its reach (``rack_local_return_share``, ``pod_return_share``) is taken
@@ -84,7 +84,8 @@ class Reach:
             units: units that the work fills, N.
         """
         home = self.home(tier)
-        homes = max(math.ceil(units * self.settings.llms_per_home / self.units_per_home[sku, home] - 1e-9), 1)
+        filled = units * self.settings.llms_per_home / self.units_per_home[sku, home]
+        homes = max(math.ceil(filled - 1e-9), 1)
         at_home = in_flight / homes
         stated = self.settings.pod_return_share if tier == Tier.CMX else self.settings.rack_local_return_share
         if stated != COMPUTED:
@@ -92,7 +93,7 @@ class Reach:
         sticky = self.settings.routing == "affinity"
         kept = 1.0
         if homes > 1 and at_home > 0:
-            load = self.settings.utilisation_cap / self.settings.router_release_load
+            load = self.settings.utilisation_cap * filled / homes / self.settings.router_release_load
             kept = kept_by_affinity(at_home, load) if sticky else kept_by_chance(homes)
         found = self.settings.shared_store_fidelity if home in SHARED_HOMES else self.settings.router_fidelity
         return Share(homes, at_home, kept * found)

@@ -29,7 +29,8 @@ def reach(service: Any, t: int, w: str, store: str) -> float:
 def _kept(service: Any, t: int, w: str, store: str, pool: str) -> float:
     s = service.s
     flight, busy = _load(service, t, w, store, pool)
-    homes = max(1, math.ceil(busy / service.up / s.utilisation_cap * s.llms_per_home / _units(service, store, pool)))
+    full = busy / service.up / s.utilisation_cap * s.llms_per_home / _units(service, store, pool)
+    homes = max(1, math.ceil(full))
     if homes == 1:
         return 1.0
     if s.routing == "plain":
@@ -37,7 +38,7 @@ def _kept(service: Any, t: int, w: str, store: str, pool: str) -> float:
         nearest = min(homes, 20)
         return float(np.exp(np.interp(math.log(nearest), *np.log(points).T))) * nearest / homes
     each = flight / homes
-    places = math.ceil(each * s.router_release_load / s.utilisation_cap)
+    places = math.ceil(flight / full * s.router_release_load / s.utilisation_cap)  # of a home that is full
     term = total = 1.0  # chances of fewer requests in flight, over that of a full home
     for n in range(places, 0, -1):
         term *= n / each

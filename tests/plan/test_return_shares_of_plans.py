@@ -17,8 +17,8 @@ PARKED = 0.02
 """Share of a workload's requests below which what hits in a store is no matter."""
 
 
-def own_shares(case: Any, plan: Any) -> list[tuple[str, str, float, float]]:
-    """(quarter, store, share counted on, share at the requests in flight per home of the plan), where it matters."""
+def own_shares(case: Any, plan: Any) -> list[tuple[str, str, float, float, float]]:
+    """(quarter, store, hits/s, share counted on, share at the requests in flight per home of the plan)."""
     instance = build(case)
     reach, tier = Reach.of(case, instance["skus"]), instance["stores"].set_index("store")["tier"]
     usable = instance["skus"].set_index("sku")["usable_share"]
@@ -48,22 +48,26 @@ def own_shares(case: Any, plan: Any) -> list[tuple[str, str, float, float]]:
         for sku in readers[r.quarter, r.site, r.workload, r.store]:
             key = (r.quarter, r.site, r.workload, sku)
             own = reach.share(tier[r.store], sku, flight[key], units[key]).return_share
-            found.append((r.quarter, r.store, counted[t, r.workload, r.store], own))
+            found.append((r.quarter, r.store, r.hits_per_s, counted[t, r.workload, r.store], own))
     return found
 
 
 @pytest.mark.parametrize(
     ("settings", "most", "mean"),
-    [({}, 0.05, 0.03), ({"dram_home": "tray", "ssd_home": "tray"}, 0.10, 0.06)],
+    [({}, 0.10, 0.03), ({"dram_home": "tray", "ssd_home": "tray"}, 0.10, 0.04)],
     ids=["racks", "trays"],
 )
 def test_the_shares_counted_on_are_near_those_of_the_plan(settings, most, mean):
-    """Requests in flight and racks grow together with the load, whatever is bought: batches and misses differ."""
+    """Requests in flight and racks grow together with the load, whatever is bought: batches and misses differ.
+
+    So does a SKU that prefills alone, beside another that decodes: the two GB200 racks.
+    """
     case = tiny(skus=("vr-nvl72", "ssd-kit-vr-nvl72"), peaks={"agent": [150, 170, 190]}, workloads=AGENT,
                 sites=({"positions": 20.0},), settings=settings,
                 tables={"fleet": fleet(("a", "gb200-nvl72", 2, "2026Q1", 3e6))})  # fmt: skip
     shares = own_shares(case, procure.solve(case, gap=0.01))
-    apart = [counted - own for *_, counted, own in shares]
+    apart = {(quarter, store): (hits, abs(counted - own)) for quarter, store, hits, counted, own in shares}
     assert len(shares) >= 3
-    assert max(map(abs, apart)) <= most, shares
-    assert sum(map(abs, apart)) / len(apart) <= mean, shares
+    assert max(error for _, error in apart.values()) <= most, shares
+    hits = sum(rate for rate, _ in apart.values())
+    assert sum(rate * error for rate, error in apart.values()) / hits <= mean, shares
