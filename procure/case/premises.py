@@ -184,7 +184,9 @@ def _behind_points(case: Resolved, path: str) -> bool:
     group, _, name = path.partition("/")
     pool = name.partition("/")[0].partition("+")[0]
     if group in ("physics", "queue", "software"):
-        return name not in PLANS_DO_NOT_READ
+        pace = case.settings.vintage
+        idle = (pace != "fast" and name.startswith("fast_")) or (pace == "none" and name.startswith(("base_", "path_")))
+        return name not in PLANS_DO_NOT_READ and not (group == "software" and idle)
     if group == "bring_up":
         heirs = {other for other in case.skus_in_play if f"bring_up/{other}" in case.catalogue.premises}
         followed = {str(case.catalogue.premises[f"bring_up/{heir}"].value) for heir in heirs}
@@ -206,8 +208,15 @@ def _inert_settings(case: Resolved) -> set[str]:
     if (growth == 0).all(axis=None):
         inert.add("growth_route")
     kinds = {case.catalogue.sku(name).kind for name in case.skus_in_play}
+    s = case.settings
+    shared = [tier for tier, home in (("dram", s.dram_home), ("ssd", s.ssd_home)) if home in ("pod", "site")]
+    inert |= {f"peer_{tier}_bytes_per_s_per_gpu" for tier in ("dram", "ssd") if tier not in shared}
+    if "tray" not in (s.hbm_home, s.dram_home, s.ssd_home):
+        inert.add("gpus_per_tray")
     if "cmx_enclosure" not in kinds:
-        inert.add("pod_return_share")
+        inert |= {"pod_return_share"} | (set() if shared else {"shared_store_fidelity"})
+    if s.flash_wear != "replace":
+        inert.add("flash_rated_years")
     filled = {path for columns in case.filled.cells.values() for paths in columns.values() for path in paths}
     return inert | {name for name in SETTING_COLUMNS if f"case/{name}" not in filled}
 
