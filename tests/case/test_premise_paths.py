@@ -21,7 +21,7 @@ HIDDEN = (
 """Read for layouts, formats and units that compete for each point, and that another one beats in this case."""
 
 WORDS = {
-    "vintage": "none", "budget_basis": "payment", "budget_carry": "none", "may_buy": [], "routing": "plain",
+    "vintage": "none", "budget_basis": "commitment", "budget_carry": "none", "may_buy": [], "routing": "plain",
     "rack_local_return_share": 0.5, "hbm_home": "tray", "dram_home": "site", "ssd_home": "site",
     "flash_writes": "write_through", "flash_wear": "replace", "sla_tier": "great", "workloads.sla_tier": "great",
     "workloads.kv_format": "bf16", "reuse_curve": "none", "returns": "high", "power_basis": "facility",
