@@ -33,9 +33,6 @@ STATED = ("workloads", "sites", "reuse", "throughput")
 NO_FIGURE = ("card", "scenario", "low", "high", "date", "source", "techniques")
 """Columns that name what is asked for, or tell of the figure in another column of their row."""
 
-HORIZON = ("first_quarter", "planned_quarters", "lookahead_quarters")
-"""Settings that change together with the tables whose quarters they span."""
-
 
 def allowed(tables: Mapping[str, Rows], packaged: Packaged) -> Callable[[str, Fact], str | None]:
     """What the value of a premise that fills a setting or a cell must be: as a function of path and fact.

@@ -121,7 +121,7 @@ def type_value(column: Column, value: object) -> tuple[Cell, str]:
         number = float(value)
         if math.isnan(number) or (math.isinf(number) and not column.required):
             return type_cell(column, "")
-        if column.kind in ("number", "integer"):
+        if column.numeric:
             return _in_range(column, number)
     return type_cell(column, shown(value))
 

@@ -218,7 +218,7 @@ def _validation(column: Column, lists: _Lists) -> dict[str, Any]:
         words = f"Not a packaged {column.reference.replace('_', ' ')}; your own is fine."
         source = lists.range(column.reference)
         return {"validate": "list", "source": source, "error_type": "warning", "error_message": words}
-    if column.kind in ("number", "integer"):
+    if column.numeric:
         return _range(column)
     return {}
 

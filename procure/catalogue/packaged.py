@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import groupby
 
 from procure.catalogue.aliases import Aliases
@@ -80,10 +80,6 @@ class Packaged:
             for row in packaged_rows("reuse/pools")
         ]
         return cls(facts, premises, returns, _profiles(), tuple(pools), Aliases.read())
-
-    def with_premises(self, premises: Mapping[str, Fact]) -> Packaged:
-        """The same with more premises, of those who know them."""
-        return replace(self, premises={**self.premises, **premises})
 
     @property
     def paths(self) -> tuple[str, ...]:

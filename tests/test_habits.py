@@ -1,0 +1,104 @@
+"""Habits of the code that no style rule knows: functions stay short, and nothing stands that nothing uses."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+from tools import need
+
+ROOT = Path(__file__).parents[1]
+FILES = [path for folder in ("procure", "tests", "benchmarks") for path in sorted((ROOT / folder).rglob("*.py"))]
+MOST_LINES = 60
+"""Of the body of a function; its signature and docstring do not count."""
+KINDS = {"class", "function", "method", "property", "import", "unreachable_code", "variable"}
+"""What is looked for; attributes are mostly those of objects of other libraries."""
+CALLED_BY_OTHERS = {
+    "__getattr__": "Python, for names that a package imports late",
+    "handle_starttag": "html.parser",
+    "handle_startendtag": "html.parser",
+    "handle_endtag": "html.parser",
+    "pytestmark": "pytest",
+    "pytest_collection_modifyitems": "pytest",
+    "changed_ns": "the cache of files, which reads a changed file again",
+}
+FOR_USERS = {
+    "grow": "Case.grow, named in docs/architecture.md",
+    "from_tables": "Case.from_tables, named in docs/architecture.md",
+    "COMPONENTS": "docs of Card.components lead here; a test holds the code to it",
+    "NOT_CHECKED": "says what verification leaves out and why; a test holds that it is all",
+}
+"""What stands for users of the package alone."""
+
+
+def functions(path: Path) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    return [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
+
+
+def lines(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
+    body = function.body[1:] if ast.get_docstring(function) is not None else function.body
+    return (body[-1].end_lineno or 0) - body[0].lineno + 1 if body else 0
+
+
+@pytest.mark.parametrize("folder", ["procure", "tests", "benchmarks"])
+def test_functions_are_short(folder):
+    long = {
+        f"{path.relative_to(ROOT)}:{function.lineno} {function.name}": lines(function)
+        for path in FILES
+        if path.is_relative_to(ROOT / folder)
+        for function in functions(path)
+        if lines(function) > MOST_LINES
+    }
+    assert long == {}
+
+
+def test_lines_are_those_of_the_body():
+    text = (
+        'def f(\n    a,\n    b,\n):\n    """One.\n\n    Two.\n    """\n    c = a\n    return [\n        b, c\n    ]\n'
+    )
+    [function] = [node for node in ast.parse(text).body if isinstance(node, ast.FunctionDef)]
+    assert lines(function) == 4
+
+
+def members(path: Path) -> set[int]:
+    """Lines of what stands directly in a class: columns of tables and members of enums, which loops read."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    classes = [node for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
+    return {part.lineno for made in classes for part in made.body if isinstance(part, ast.Assign | ast.AnnAssign)}
+
+
+def unused(*folders: str) -> dict[str, str]:
+    """Names that nothing in the folders uses, with where each stands."""
+    need("vulture")
+    from vulture import Vulture
+
+    found = Vulture(ignore_decorators=["@field_validator*", "@model_validator*"])
+    found.scavenge([str(ROOT / folder) for folder in folders])
+    return {
+        item.name: f"{item.filename}:{item.first_lineno} {item.typ} {item.name}"
+        for item in found.get_unused_code()
+        if item.typ in KINDS and not (item.typ == "variable" and item.first_lineno in members(item.filename))
+    }
+
+
+def test_nothing_stands_that_nothing_uses():
+    dead = unused("procure", "tests", "benchmarks")
+    assert {name: place for name, place in dead.items() if name not in CALLED_BY_OTHERS} == {}
+
+
+def test_nothing_in_the_package_is_used_by_its_tests_alone():
+    dead = unused("procure", "benchmarks")
+    known = CALLED_BY_OTHERS.keys() | FOR_USERS.keys()
+    assert {name: place for name, place in dead.items() if name not in known} == {}
+
+
+def test_every_name_that_is_excused_needs_it():
+    dead = unused("procure", "tests", "benchmarks").keys() | unused("procure", "benchmarks").keys()
+    assert CALLED_BY_OTHERS.keys() | FOR_USERS.keys() <= dead
+
+
+def test_what_nothing_uses_is_found(tmp_path):
+    (tmp_path / "one.py").write_text("import os\n\n\ndef used():\n    return 1\n\n\ndef never():\n    return used()\n")
+    assert unused(str(tmp_path)).keys() == {"os", "never"}
