@@ -22,8 +22,9 @@ from procure.case.frames import frame_of, rows_of
 from procure.case.growth import Growth
 from procure.case.hashing import hash_inputs
 from procure.case.premises import all_premises, allowed, used_premises
-from procure.case.reader import Rows, read_table
+from procure.case.reader import read_table
 from procure.case.resolved import Resolved
+from procure.case.rows import Rows
 from procure.case.schema import TABLES
 from procure.case.settings import FILE, build, parse_toml
 from procure.catalogue import Catalogue, Fact, Packaged

@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from numbers import Real
 from typing import Any
 
-from procure.case.reader import Cell, Rows, shown, type_value
+from procure.case.reader import shown, type_value
 from procure.case.resolved import Resolved
+from procure.case.rows import Cell, Rows
 from procure.case.schema import TABLES
 from procure.case.settings import Settings
 from procure.catalogue import Fact

@@ -10,7 +10,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from procure.case.defaults import LENGTH_COLUMNS
-from procure.case.reader import Cell, Rows
+from procure.case.rows import Cell, Rows
 from procure.case.schema import TABLES
 from procure.case.settings import FILE, Settings
 from procure.catalogue import Catalogue, Sku

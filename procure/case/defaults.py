@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import exp, fsum, log
 
-from procure.case.reader import Cell, Rows
+from procure.case.rows import Cell, Rows
 from procure.case.schema import TABLES
 from procure.case.settings import TOKEN_WORTHS, Settings
 from procure.catalogue import Catalogue

@@ -9,14 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from procure.case.rows import Cell, Rows
 from procure.catalogue import Catalogue, Sku
 from procure.errors import Fault
 from procure.schema import MOST, Column, Table
-
-if TYPE_CHECKING:
-    from procure.case.reader import Cell, Rows
 
 _GROUPS = re.compile(r"[+-]?[1-9]\d{0,2}(\.\d{3})+")
 _POINT = re.compile(r"[+-]?\d*\.\d+")

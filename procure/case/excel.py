@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any, get_args, get_origin
 
 from procure.case.doubts import decimal_points
-from procure.case.reader import Rows, type_rows
+from procure.case.reader import type_rows
+from procure.case.rows import Rows
 from procure.case.schema import TABLES
 from procure.case.settings import FILE, Settings
 from procure.case.sheets import EMPTY_ROWS, Value, Worksheet, as_text, letter, read_sheets

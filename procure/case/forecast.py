@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from procure.case.reader import Cell, Rows
+from procure.case.rows import Cell, Rows
 from procure.errors import Fault
 
 SECONDS_PER_DAY = 86_400

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from procure.case.reader import Cell, Rows, type_rows
+from procure.case.reader import type_rows
+from procure.case.rows import Cell, Rows
 from procure.errors import Fault
 from procure.schema import Column, Table
 

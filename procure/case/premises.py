@@ -13,8 +13,9 @@ from typing import Any
 import pandas as pd
 
 from procure.case.defaults import LENGTH_COLUMNS, SETTING_COLUMNS, SLA_COLUMNS
-from procure.case.reader import Rows, shown, type_cell
+from procure.case.reader import shown, type_cell
 from procure.case.resolved import Resolved
+from procure.case.rows import Rows
 from procure.case.schema import TABLES
 from procure.case.settings import Settings, problem, typed
 from procure.catalogue import Fact, Packaged

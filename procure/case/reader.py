@@ -7,34 +7,16 @@ import io
 import math
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from numbers import Real
 
 from procure.case.doubts import decimal_points
+from procure.case.rows import Cell, Rows
 from procure.errors import Fault, nearest
 from procure.quarter import Quarter
 from procure.schema import MOST, Column, Table
 
-Cell = float | int | bool | str | None
-
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?")
 _TRUE, _FALSE = {"true", "yes", "1"}, {"false", "no", "0"}
-
-
-@dataclass
-class Rows:
-    """A table as read: one mapping of column to cell per row, the line each row begins on, and what is in doubt."""
-
-    file: str
-    rows: list[dict[str, Cell]] = field(default_factory=list)
-    lines: list[int] = field(default_factory=list)
-    columns: list[str] = field(default_factory=list)
-    doubts: list[Fault] = field(default_factory=list)
-
-    def copy(self) -> Rows:
-        """The same rows, free to be changed."""
-        rows = [dict(row) for row in self.rows]
-        return Rows(self.file, rows, list(self.lines), list(self.columns), list(self.doubts))
 
 
 def decode(content: bytes, file: str) -> tuple[str, list[Fault]]:

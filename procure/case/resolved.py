@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from procure.case.defaults import Filled
-from procure.case.reader import Rows
+from procure.case.rows import Rows
 from procure.case.settings import Settings
 from procure.catalogue import Catalogue
 from procure.quarter import Quarter
