@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from procure.case.resolved import Resolved
-from procure.catalogue import Fact
+from procure.catalogue import Fact, packaged_path
 from procure.catalogue.fact import packaged_rows
 from procure.sizing import card_files
 
@@ -32,6 +32,7 @@ def hash_inputs(case: Resolved, rests_on: Mapping[str, Fact]) -> str:
         "premises": {path: list(astuple(fact)) for path, fact in rests_on.items()},
         "tables": {name: _records(case, name, cards) for name in case.tables if name not in AS_PREMISES},
         "packaged": {**_shapes(case), **_formats(case)},
+        "measured": _digest(packaged_path("data/performance/measured.csv")),
     }
     return hashlib.sha256(json.dumps(content, sort_keys=True, default=str).encode()).hexdigest()
 

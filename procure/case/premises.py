@@ -181,7 +181,7 @@ def _behind_points(case: Resolved, path: str) -> bool:
     """Whether operating points of this case rest on a premise of performance."""
     group, _, name = path.partition("/")
     pool = name.partition("/")[0].partition("+")[0]
-    if group in ("physics", "queue", "software"):
+    if group in ("physics", "queue", "software", "band"):
         pace = case.settings.vintage
         idle = (pace != "fast" and name.startswith("fast_")) or (pace == "none" and name.startswith(("base_", "path_")))
         return name not in PLANS_DO_NOT_READ and not (group == "software" and idle)

@@ -69,6 +69,12 @@ class Settings(BaseModel):
     ttft_share: float = Field(gt=0, le=1, description="Share of requests that must meet their TTFT.")
     tps_percentile: float = Field(gt=0, lt=100, description="Percentile of users whose speed is promised.")
     vintage: Literal["none", "base", "fast"] = Field(description="How fast software gets better.")
+    points: Literal["low", "base", "high"] = Field(
+        description="Which end of the band of operating points is planned with, and of prefill in service."
+    )
+    max_extrapolation: float = Field(
+        ge=0, description="Doublings from the nearest measurement beyond which an operating point is not offered."
+    )
     routing: Literal["affinity", "plain"] = Field(
         description="Whether routers follow sessions or caches (affinity), or heed load alone (plain)."
     )

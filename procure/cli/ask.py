@@ -40,7 +40,10 @@ def verify(
         raise InputError(
             [Fault(str(result), 0, "case_folder", stated, "The case that the plan answers.", "Name it with --case.")]
         )
-    checks = check(plan, Case.read(source), folder=result)
+    answered, points = Case.read(source), plan.summary.get("points", "base")
+    if points != answered.settings.points:  # solved with --points
+        answered = answered.with_value("points", points)
+    checks = check(plan, answered, folder=result)
     if as_json:
         show_json(checks)
     else:

@@ -82,10 +82,11 @@ def _fit(points: Path, out: Path | None, as_json: bool) -> None:
         (folder / "premises_fitted.csv").write_text(to_csv(found.premises), encoding="utf-8")
         (folder / "errors.toml").write_text(to_toml(found.errors), encoding="utf-8")
         found.split.to_csv(folder / "split.csv", index=False)
+        found.measured.to_csv(folder / "measured.csv", index=False)
 
     if out is not None:
         write_files(out, make, tell=lambda sentence: typer.echo(sentence, err=True))
-        names = "premises_fitted.csv, errors.toml and split.csv"
+        names = "premises_fitted.csv, errors.toml, split.csv and measured.csv"
         typer.echo(f"Wrote {names} to {out}.", err=True)
     if as_json:
         show_json({"premises": {path: vars(fact) for path, fact in found.premises.items()}, "errors": found.errors})

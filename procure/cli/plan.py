@@ -40,6 +40,9 @@ def solve(  # noqa: PLR0913 - one option of the verb each
     threads: Threads = 0,
     seed: Seed = 0,
     method: Method = "decomposed",
+    points: Annotated[
+        Literal["low", "base", "high"] | None, typer.Option(help="End of the points' band; the case's own if left out.")
+    ] = None,
     write_mps: Annotated[Path | None, typer.Option(help="Write the final stage's whole program here (.mps).")] = None,
     pictures: Annotated[bool, typer.Option("--pictures", help="Also write the charts as PNG.")] = False,
     allow_short: Annotated[bool, typer.Option("--allow-short", help="Exit 0 although demand is not all met.")] = False,
@@ -62,6 +65,8 @@ def solve(  # noqa: PLR0913 - one option of the verb each
     _check_mps(write_mps)
     read = Case.read(case)
     tell(read.doubts)
+    if points is not None:
+        read = read.replace(settings={"points": points})
     target = out if out is not None else Path("reports") / read.name
     Plan.check_target(target)
     load_s = time.perf_counter() - started

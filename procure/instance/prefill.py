@@ -85,7 +85,7 @@ def _prefill(case: Case, load: Load, pool: Sku, prefix_of: Prefix) -> Prefill:
     for length, share in load.nodes:
         kept = prefix_of(length, reused, shared)
         gpu_s += share * performance.served_prefill_gpu_seconds(
-            pool, load.card, load.setup, new_tokens=length - kept, prefix_tokens=kept
+            pool, load.card, load.setup, new_tokens=length - kept, prefix_tokens=kept, end=case.settings.points
         )
     months = b["months"].to_numpy()
     for later in dict.fromkeys(months.tolist()):

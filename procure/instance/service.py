@@ -161,6 +161,8 @@ class Point(NamedTuple):
     free_hbm_bytes_per_gpu: float
     lpx_rack_s_per_token: float
     tps_user: float
+    distance: float
+    low: float
     evidence: Evidence
 
 
@@ -192,10 +194,11 @@ def serve_rows(case: Case, load: Load) -> list[Serve]:
     (largest batch, then smaller ones) go together.
     """
     rows: list[Serve] = []
-    factor, lpx = percentile_factor(case), machines(case, SkuKind.LPX)
+    asked = Asked(percentile_factor(case), case.settings.points, case.settings.max_extrapolation)
+    lpx = machines(case, SkuKind.LPX)
     for pool in machines(case, SkuKind.GPU):
         for partner in (None, *lpx) if pool.pairs_with_lpx else (None,):
-            rows += _points(load, pool, partner, factor)
+            rows += _points(load, pool, partner, asked)
     return rows
 
 
@@ -214,24 +217,50 @@ Ranks = list[dict[tuple[int, int], tuple[Point, Phase]]]
 """Operating points of each phase by (bucket row, rank): points of equal rank go together."""
 
 
-def _points(load: Load, pool: Sku, lpx: Sku | None, factor: float) -> list[Serve]:
+@dataclass(frozen=True)
+class Asked:
+    """Which operating points a case takes.
+
+    Attributes:
+        factor: how much faster than promised the median must be.
+        end: ``low``, ``base`` or ``high`` of every point's band.
+        max_distance: doublings from the nearest measurement beyond which a point is left out.
+    """
+
+    factor: float
+    end: str
+    max_distance: float
+
+    def of(self, points: pd.DataFrame) -> pd.DataFrame:
+        """The points taken, at the end of their band; the best of each element stays first."""
+        ends = np.ones(len(points)) if self.end == "base" else points[self.end].to_numpy(float)
+        kept = (ends > 0) & (points["distance"].to_numpy(float) <= self.max_distance)
+        if self.end == "base" and kept.all():
+            return points
+        ends = ends[kept]
+        return points[kept].assign(
+            tokens_per_s_per_gpu=lambda at: at["tokens_per_s_per_gpu"] * ends,
+            lpx_rack_s_per_token=lambda at: at["lpx_rack_s_per_token"] / ends,
+            low=lambda at: at["low"] / ends,
+        )
+
+
+def _points(load: Load, pool: Sku, lpx: Sku | None, asked: Asked) -> list[Serve]:
     """Rows of ``serve``: of each bucket as many ranks as every one of its phases has a point of."""
-    ranks, offered = _ranks(load, pool, lpx, factor)
+    ranks, offered = _ranks(load, pool, lpx, asked)
     partner = "" if lpx is None else lpx.name
     name = f"{pool.name}+{partner}" if partner else pool.name
     rows = []
     for i, (t, bucket) in enumerate(zip(load.buckets["t"].tolist(), load.buckets["bucket"].tolist(), strict=True)):
         for rank in range(offered[i]):
-            rack_s, lpx_rack_s, free, tps, margin, evidence = _together(
-                pool, factor, i, [found[i, rank] for found in ranks]
-            )
+            used = _together(pool, asked.factor, i, [found[i, rank] for found in ranks])
             point = f"{load.name}|{bucket}|{t}|{name}|{rank}"
             of = (t, load.name, bucket, load.card.name, name, pool.name)
-            rows.append(Serve(point, *of, rack_s, partner, lpx_rack_s, free, tps, margin, evidence))
+            rows.append(Serve(point, *of, used.rack_s, partner, used.lpx_rack_s, *used.reached))
     return rows
 
 
-def _ranks(load: Load, pool: Sku, lpx: Sku | None, factor: float) -> tuple[Ranks, np.ndarray]:
+def _ranks(load: Load, pool: Sku, lpx: Sku | None, asked: Asked) -> tuple[Ranks, np.ndarray]:
     """The points of each phase, and how many ranks all phases of a bucket row have."""
     b = load.buckets
     output = (b["thinking_tokens"] + b["visible_tokens"]).to_numpy(float)
@@ -240,16 +269,17 @@ def _ranks(load: Load, pool: Sku, lpx: Sku | None, factor: float) -> tuple[Ranks
     ranks: Ranks = []
     offered = np.full(len(b), np.iinfo(int).max)
     for phase in phases(load):
-        points = performance.decode_points(
+        found = performance.decode_points(
             pool,
             load.card,
             load.setup,
             context_mean=mean,
             context_upper=upper,
-            tps_user=np.full(len(b), max(phase.tps * factor, LEAST_TPS)),
+            tps_user=np.full(len(b), max(phase.tps * asked.factor, LEAST_TPS)),
             months=b["months"].to_numpy(float),
             lpx=lpx,
         )
+        points = asked.of(found)
         element = points["element"].to_numpy()
         count = np.bincount(element, minlength=len(b))
         place = np.arange(len(points)) - np.repeat(np.cumsum(count) - count, count)
@@ -263,14 +293,20 @@ def _ranks(load: Load, pool: Sku, lpx: Sku | None, factor: float) -> tuple[Ranks
     return ranks, offered
 
 
-def _together(
-    pool: Sku, factor: float, row: int, points: list[tuple[Point, Phase]]
-) -> tuple[float, float, float, float, float, Evidence]:
+class Used(NamedTuple):
+    """What a bucket row takes, and the rest of a row of ``serve`` in its order."""
+
+    rack_s: float
+    lpx_rack_s: float
+    reached: tuple[float, float, float, float, float, Evidence]
+
+
+def _together(pool: Sku, factor: float, row: int, points: list[tuple[Point, Phase]]) -> Used:
     """What a bucket row takes and reaches with one point for each phase: rack_s, lpx_rack_s and the last of ``serve``.
 
     ``factor``: how much faster than promised the median must be.
     """
-    rack_s = lpx_rack_s = free = 0.0
+    rack_s = lpx_rack_s = free = distance = slow_s = 0.0
     slowest, margin, evidence = np.inf, np.inf, points[0][0].evidence
     for point, phase in points:
         tokens = phase.tokens[row]
@@ -278,11 +314,14 @@ def _together(
         rack_s += seconds
         lpx_rack_s += tokens * point.lpx_rack_s_per_token
         free += seconds * point.free_hbm_bytes_per_gpu * pool.gpus
+        if tokens > 0:
+            distance = max(distance, point.distance)
+            slow_s += seconds / point.low if point.low > 0 else np.inf
         if tokens > 0 and phase.tps > 0:
             margin = min(margin, point.tps_user / (phase.tps * factor))
         if tokens > 0 and point.tps_user < slowest:
             slowest, evidence = point.tps_user, point.evidence
-    return rack_s, lpx_rack_s, free / rack_s, slowest, margin, evidence
+    return Used(rack_s, lpx_rack_s, (free / rack_s, slowest, margin, distance, rack_s / slow_s, evidence))
 
 
 def idle_hbm_table(case: Case, loads: Mapping[str, Load]) -> pd.DataFrame:

@@ -258,6 +258,12 @@ class Serve(Row):
     tps_margin: float = col(
         "least ratio over the phases of speed reached to speed promised; inf where none is promised"
     )
+    distance: float = col(
+        "doublings in TPS/User, context, LLM size and HBM rate from the nearest measurement, of the farthest phase; "
+        "100 where nothing alike was measured",
+        unit="doublings",
+    )
+    low: float = col("low end of the point's throughput over it; 0 where it may not be reached at all", unit="ratio")
     evidence: Evidence = col("what the point rests on")
 
 

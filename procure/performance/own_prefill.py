@@ -40,15 +40,17 @@ def prefill_gpu_seconds(
 
 
 def served_prefill_gpu_seconds(
-    pool: Sku, card: Card, setup: Setup, *, new_tokens: ArrayLike, prefix_tokens: ArrayLike
+    pool: Sku, card: Card, setup: Setup, *, new_tokens: ArrayLike, prefix_tokens: ArrayLike, end: str = "base"
 ) -> np.ndarray:
     """GPU-seconds that the prefills take of a pool that serves: what capacity is planned with.
 
-    Those of a saturated benchmark (:func:`prefill_gpu_seconds`) over ``physics/prefill_service_factor``; where the user
-    measured prefill of the pool and card, as stated.
+    Those of a saturated benchmark (:func:`prefill_gpu_seconds`) over ``physics/prefill_service_factor`` or the ``low``
+    or ``high`` end of its band; where the user measured prefill of the pool and card, as stated.
     """
     seconds = prefill_gpu_seconds(pool, card, setup, new_tokens=new_tokens, prefix_tokens=prefix_tokens)
-    return seconds if stated_rates(pool, card, setup) else seconds / setup.rules.prefill.service_factor
+    served = setup.rules.prefill
+    factor = {"low": served.service_band[0], "base": served.service_factor, "high": served.service_band[1]}[end]
+    return seconds if stated_rates(pool, card, setup) else seconds / factor
 
 
 def prefill_is_stated(

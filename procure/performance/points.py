@@ -11,6 +11,7 @@ import pandas as pd
 
 from procure.performance.anchor import anchored, answered
 from procure.performance.decode import Deployment, Elements, solve
+from procure.performance.distance import UNMEASURED, distance_of_curves
 from procure.performance.layouts import usable_hbm_bytes
 from procure.performance.measured import Curves
 from procure.performance.own_prefill import prefill_gpu_seconds
@@ -71,7 +72,8 @@ def decode_points(
         ``tps_user`` the speed reached (above the asked one where HBM ends the batch), ``batch_per_replica`` the mean
         number of running streams (not whole), ``free_hbm_bytes_per_gpu`` what weights and running streams leave,
         ``lpx_rack_s_per_token`` LPX rack-seconds behind one output token, ``binding`` the longest term of the step or
-        ``hbm capacity``, ``low`` and ``high`` factors on throughput.
+        ``hbm capacity``, ``low`` and ``high`` factors on throughput, ``distance`` doublings from the nearest
+        measurement (:mod:`procure.performance.distance`; 0 where the point is measured).
 
     Raises:
         InputError: an unknown vintage or format.
@@ -90,7 +92,22 @@ def decode_points(
         table.loc[table["evidence"] == "physics", "evidence"] = "projection"
         named = table["evidence"] != "user"
         table.loc[named, "source"] += f"; {pool.name} is a projection of {pool.projection}"
+    table["distance"] = _distance(table, deployment, unique)
     return _for_every_element(table, inverse.ravel())[list(COLUMNS)]
+
+
+def _distance(table: pd.DataFrame, deployment: Deployment, asked: np.ndarray) -> np.ndarray:
+    """Doublings of each point from the nearest measurement, packaged or the user's own."""
+    pool, card, setup = deployment.pool, deployment.card, deployment.setup
+    context, speed = asked[0, table["element"]], table["tps_user"].to_numpy(dtype=float)
+    found = np.full(len(table), UNMEASURED)
+    if deployment.lpx is None:
+        found = setup.rules.measured.distance(pool, card, context, speed)
+    for known in (setup.rules.curves, setup.curves):
+        if known is not None:
+            paired = deployment.lpx is not None
+            found = np.minimum(found, distance_of_curves(known, pool, card, context, speed, paired=paired))
+    return np.where(table["evidence"].isin(["measured", "user"]), 0.0, found)
 
 
 def _physical(deployment: Deployment, asked: np.ndarray) -> pd.DataFrame:

@@ -13,6 +13,7 @@ from procure.catalogue import Fact
 from procure.catalogue.paths import packaged_path
 from procure.errors import Fault, InputError
 from procure.performance.calibrate import calibrate, frontier_errors, lpx_basis
+from procure.performance.distance import measured_runs
 from procure.performance.fit import Fit, decode_runs, fit, parts, prefill_rows, prefill_sources, split_runs
 from procure.performance.fitted_premises import band_facts, factor_facts, fitted_facts, lpx_facts
 from procure.performance.frontier import Prefills
@@ -43,6 +44,7 @@ class Rows:
     prefill: pd.DataFrame
     frontier: pd.DataFrame
     split: pd.DataFrame
+    seen: pd.DataFrame
 
     @classmethod
     def read(cls, path: str | Path, bench: Bench) -> Rows:
@@ -60,7 +62,7 @@ class Rows:
             expected = "Rows of decode or aggregated runs on hardware of the catalogue, with lengths, speed and rate."
             raise InputError([Fault(Path(path).name, 0, "", f"{len(seen)} rows, none of use", expected)])
         frontier = seen[seen["frontier"] & (seen["date"] == VINTAGE_MONTH) & (seen["reason"] == "")]
-        return cls(runs, prefill[~prefill["software"].str.contains("derived")], frontier, split)
+        return cls(runs, prefill[~prefill["software"].str.contains("derived")], frontier, split, seen)
 
     @property
     def learned(self) -> pd.DataFrame:
@@ -81,11 +83,13 @@ class Refit:
         premises: fitted premises by path.
         errors: how far off they are, by what was fitted, kept out and left out.
         split: which runs were fitted.
+        measured: settings at which decode was measured.
     """
 
     premises: dict[str, Fact]
     errors: dict[str, Any]
     split: pd.DataFrame
+    measured: pd.DataFrame
 
 
 def refit(path: str | Path, bench: Bench | None = None) -> Refit:
@@ -123,7 +127,14 @@ def refit(path: str | Path, bench: Bench | None = None) -> Refit:
         **band_facts(bands, len(rows.kept)),
         **lpx_facts(basis),
     }
-    return Refit(premises, _all_errors(rows, found, bench, (at_base, pools), (sources, groups)), rows.split)
+    errors = _all_errors(rows, found, bench, (at_base, pools), (sources, groups))
+    return Refit(premises, errors, rows.split, measured_of(rows.seen, bench))
+
+
+def measured_of(seen: pd.DataFrame, bench: Bench) -> pd.DataFrame:
+    """What ``measured.csv`` holds."""
+    cards = {name: bench.card(name) for name in seen["card"].unique() if name}
+    return measured_runs(seen, bench.catalogue.skus, cards)
 
 
 def _sampled(frontier: pd.DataFrame) -> pd.Series:

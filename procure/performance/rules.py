@@ -3,7 +3,7 @@
 Premises are facts by path, ``group/name``: those of the groups ``physics``, ``queue``, ``software``, ``framework``,
 ``bring_up``, ``band``, ``lpx`` and ``curve`` (``data/premises_*.csv``; ``premises_fitted.csv`` and
 ``premises_curves.csv`` are written or measured, not chosen). Whoever changes one of them gets other rules: nothing here
-or below reads a packaged file.
+or below reads a packaged premise; where decode was measured is read anew for every :class:`Rules`.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import numpy as np
 
 from procure.catalogue import Catalogue
 from procure.errors import Fault, InputError, nearest
+from procure.performance.distance import Measured
 from procure.performance.measured import Curves
 from procure.performance.physics import (
     REFERENCE_SOFTWARE,
@@ -65,6 +66,7 @@ class PrefillRules:
         group_factor: GPUs of a prefill replica over the fewest that hold the weights.
         group_efficiency: share of a group's GPUs that one request alone keeps busy.
         service_factor: of a benchmark's prefill rate, what a pool reaches while it serves.
+        service_band: low and high of that.
         start_s: seconds of scheduling and first launch.
     """
 
@@ -73,6 +75,7 @@ class PrefillRules:
     group_efficiency: float
     service_factor: float
     start_s: float
+    service_band: tuple[float, float]
 
 
 @dataclass(frozen=True)
@@ -153,6 +156,7 @@ class Rules:
         band: how far off a decode point may be.
         lpx: VR NVL72 with LPX.
         curves: packaged measured curves.
+        measured: settings at which decode was measured.
         source: what the fitted numbers rest on, in words.
     """
 
@@ -169,6 +173,7 @@ class Rules:
     source: str
     curves: Curves = field(compare=False)
     """Left out of comparison: what is kept by rules is physics alone."""
+    measured: Measured = field(compare=False)
 
     @classmethod
     def of(cls, premises: Mapping[str, Fact]) -> Rules:
@@ -198,7 +203,12 @@ class Rules:
             follows=tuple((name, read.text(f"bring_up/{name}")) for name in (p[1] for p in pools if len(p) == 2)),
             layouts=read.layouts(),
             prefill=PrefillRules(
-                **{each.name: read.number(f"physics/prefill_{each.name}") for each in fields(PrefillRules)}
+                **{
+                    each.name: read.number(f"physics/prefill_{each.name}")
+                    for each in fields(PrefillRules)
+                    if each.name != "service_band"
+                },
+                service_band=read.band_of("physics/prefill_service_factor"),
             ),
             queue=QueueRules(
                 replicas=round(read.number("queue/prefill_replicas", least=1.0)),
@@ -209,6 +219,7 @@ class Rules:
             lpx=read.lpx(),
             source=read.source("physics/weight_efficiency"),
             curves=Curves.of_premises(premises),
+            measured=Measured.packaged(),
         )
         read.close(made)
         return made
@@ -304,6 +315,12 @@ class _Reader:
             expected = f"At least {least:g}" if least else "Above 0 (seconds: 0 or more)"
             return self._wrong(path, fact.value, expected + (f", below {below:g}." if np.isfinite(below) else "."))
         return fact.value
+
+    def band_of(self, path: str) -> tuple[float, float]:
+        """Low and high of a number, the number itself where it has none."""
+        value, fact = self.number(path), self.premises.get(path)
+        low, high = (None, None) if fact is None else (fact.low, fact.high)
+        return low if isinstance(low, float) else value, high if isinstance(high, float) else value
 
     def text(self, path: str) -> str:
         fact = self._fact(path)

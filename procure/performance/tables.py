@@ -25,3 +25,7 @@ class DecodePoint(Row):
     source_date: str = col("date of the source")
     low: float = col("low end of the band, a factor on throughput", unit="factor")
     high: float = col("high end of the band, a factor on throughput", unit="factor")
+    distance: float = col(
+        "doublings in TPS/User, context, LLM size and HBM rate from the nearest measurement; 0 where measured",
+        unit="doublings",
+    )

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from procure.instance.tables import Serve
+from procure.plan.extrapolation import extrapolation_shares
 from procure.plan.premises import evidence_shares, premises_table
 from procure.plan.provenance import premises_summary
 from procure.plan.status import SERVED, is_short
@@ -92,6 +93,7 @@ def summary(plan: Plan, case: Case, instance: Instance) -> Iterable[str]:
     stated = plan.summary
     wanted: dict[str, Any] = {
         "case": case.name,
+        "points": case.settings.points,
         "planned_quarters": [str(q) for q in case.planned],
         "lookahead_quarters": [str(q) for q in case.lookahead],
         "discount_rate_per_year": case.settings.discount_rate_per_year,
@@ -166,6 +168,10 @@ def _evidence(plan: Plan, case: Case) -> Iterable[str]:
         told = stated.get(basis) if isinstance(stated, dict) else None
         if not isinstance(told, dict) or set(told) != set(shares) or any(differ(told[k], shares[k]) for k in shares):
             yield f"the evidence behind {basis.replace('_', '-')} is not that of prices and operating points"
+
+    told, right = plan.summary["extrapolation"], extrapolation_shares(plan.tables["serving"])
+    if set(told) != set(right) or any(differ(told[name], right[name]) for name in right):
+        yield "the shares by distance from a measurement are not those of the operating points"
 
 
 def _shortfall(plan: Plan, instance: Instance) -> Iterable[str]:

@@ -13,7 +13,10 @@ from procure.plan.summary import is_quarter
 from procure.schema import Table
 from procure.timekey import BASE, BESIDE_QUARTER, PEAK
 
-_ADDED = {"sla": ("late_share", "out_of_reach_share", "ttft_share_asked", "ttft_reached_s")}
+_ADDED = {
+    "sla": ("late_share", "out_of_reach_share", "ttft_share_asked", "ttft_reached_s"),
+    "serving": ("distance", "low"),
+}
 """Columns that results of earlier releases lack: they are read as empty."""
 ADDED_TABLES = ("unit_costs",)
 """Tables that results of earlier releases lack: they are read as empty, and verification says what is missing."""

@@ -85,6 +85,10 @@ class Summary(Added):
     defaults_used: list[str]
     doubts: list[str]
     evidence: dict[str, dict[str, float]]
+    extrapolation: dict[str, float]
+    """Share of decode rack-seconds by distance from the nearest measurement, and of points without a low end."""
+    points: str
+    """End of the points' band that was planned with: low, base or high."""
     seconds: dict[str, float]
     """By phase of the run."""
 
@@ -107,6 +111,8 @@ EARLIER: dict[str, Any] = {
     "defaults_used": [],
     "doubts": [],
     "evidence": {},
+    "extrapolation": {},
+    "points": "base",
     "seconds": {},
 }
 """Fields that results of earlier releases may lack, and what is read then; verification says what is missing."""

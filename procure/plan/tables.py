@@ -59,6 +59,12 @@ class Serving(Row):
     requests_per_s: float = col("requests at the peak", unit="requests/s", word="requests at the peak")
     racks: float = col("busy units of the SKU", unit="racks", word="busy racks")
     lpx_racks: float = col("busy LPX racks beside them", unit="racks", word="busy LPX racks")
+    distance: float = col(
+        "doublings in TPS/User, context, LLM size and HBM rate from the nearest measurement", unit="doublings",
+        word="doublings from a measurement", empty="not stated",
+    )  # fmt: skip
+    low: float = col("low end of the point's throughput over it", unit="ratio", word="low end of throughput",
+                      empty="not stated")  # fmt: skip
     evidence: Evidence = col("what the operating point rests on")
     point: str = col("operating point of the instance", key=True)
     scenario: str = col(_SCENARIO, key=True)

@@ -77,6 +77,7 @@ def render(plan: Plan) -> str:
         premises=premises(plan),
         kinds=kinds(plan),
         evidence=words.evidence_lines(plan.summary),
+        extrapolation=words.extrapolation_lines(plan.summary),
         checks=[(c.check, c.holds, c.detail) for c in plan.rows(Check)],
     )
 

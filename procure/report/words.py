@@ -161,6 +161,11 @@ def evidence_lines(summary: Summary) -> list[tuple[str, str, float]]:
     ]
 
 
+def extrapolation_lines(summary: Summary) -> list[tuple[str, float]]:
+    """Shares of decode rack-seconds by distance from the nearest measurement, as plan.json lists them."""
+    return [(str(name), float(part)) for name, part in summary["extrapolation"].items()]
+
+
 def unit_costs(plan: Plan) -> list[tuple[str, str, float, float, float]]:
     """USD per million tokens: workload (or the whole plan), kind of token, cost, market price, ratio; NaN for none."""
     table = UnitCost.rows(unmixed(plan.tables["unit_costs"]))

@@ -16,6 +16,7 @@ from procure.case import Case
 from procure.families.scales import BASIS_POINTS, USD_PER_UNIT
 from procure.instance import Instance, build
 from procure.plan.claims import rightful_status
+from procure.plan.extrapolation import extrapolation_shares
 from procure.plan.plan import Plan
 from procure.plan.premises import evidence_shares, premises_table
 from procure.plan.provenance import premises_summary, provenance, versions
@@ -217,6 +218,7 @@ def _summary(
     return {
         "case": case.name,
         "case_folder": None if case.source is None else str(case.source),
+        "points": case.settings.points,
         "status": str(Status.LIMIT),
         "objective_usd": objective,
         "bound_usd": bound,
@@ -243,6 +245,7 @@ def _summary(
         "defaults_used": list(case.defaults_used),
         "doubts": [str(doubt) for doubt in case.doubts],
         "evidence": evidence_shares(tables, case),
+        "extrapolation": extrapolation_shares(tables["serving"]),
         "seconds": {},
     }
 

@@ -116,7 +116,13 @@ def slim() -> Case:
 
 def changes(case: Case) -> list[tuple[str, Any]]:
     """One of every setting, of every column of numbers that the case fills, and of every figure of two of its SKUs."""
-    words = {"budget_basis": "commitment", "budget_carry": "none", "vintage": "fast", "growth_route": "cap"}
+    words = {
+        "budget_basis": "commitment",
+        "budget_carry": "none",
+        "vintage": "fast",
+        "points": "low",
+        "growth_route": "cap",
+    }
     found: list[tuple[str, Any]] = []
     for name, value in case.settings.model_dump().items():
         if isinstance(value, float):

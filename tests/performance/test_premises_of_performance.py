@@ -157,8 +157,6 @@ def test_later_months_of_single_elements_are_those_of_a_later_vintage():
 def test_an_instance_rests_on_the_rules_of_its_case():
     case = tiny()
     assert all(load.setup.rules == RULES for load in loads(case, demand.build(case), rules_of(case)).values())
-    slow = replace(case.catalogue.premises["physics", "kv_efficiency"], value=0.4, low=None)
-    premises = {**case.catalogue.premises, ("physics", "kv_efficiency"): slow}
-    before, after = build(case), build(replace(case, catalogue=replace(case.catalogue, premises=premises)))
+    before, after = build(case), build(case.with_value("physics/kv_efficiency", 0.4))
     least = [made["serve"].groupby(["t", "bucket"])["rack_s"].min() for made in (before, after)]
     assert (least[1] > least[0]).all()

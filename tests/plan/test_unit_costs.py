@@ -33,7 +33,9 @@ def worked(prices: tuple[float, float, float] = (0.1, 1.0, 4.0)):
     kinds = ("cached input", "computed input", "output")
     rows(tables, "token_prices", *((W, kind, usd) for kind, usd in zip(kinds, prices, strict=True)))
     plan = {n: frame(n, []) for n in TABLES}
-    plan["serving"] = frame("serving", [("2027Q2", SITE, W, 0, "g", "g", 10.0, 3.0, 0.0, "physics", "p0", BASE, PEAK)])
+    plan["serving"] = frame(
+        "serving", [("2027Q2", SITE, W, 0, "g", "g", 10.0, 3.0, 0.0, 1.0, 0.9, "physics", "p0", BASE, PEAK)]
+    )
     plan["prefill"] = frame(
         "prefill",
         [

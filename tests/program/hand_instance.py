@@ -38,7 +38,9 @@ def hand_tables() -> dict[str, pd.DataFrame]:
     resources = ("power_kw", "positions", "area_m2", "liquid_kw", "ports")
     serve, prefill = [], []
     for bucket, size in ((0, 1), (1, 2)):
-        serve.append((f"p{bucket}", 1, W, bucket, CARD, "g", "g", 0.01 * size, "", 0.0, 1e12, 30.0, 1.5, "physics"))
+        serve.append(
+            (f"p{bucket}", 1, W, bucket, CARD, "g", "g", 0.01 * size, "", 0.0, 1e12, 30.0, 1.5, 1.0, 0.9, "physics")
+        )
         prefill.append((f"o{bucket}", 1, W, bucket, "g", "recompute", 0.02 * size, 1.0, 0.0, 0.0, 0.0, "physics"))
     made: dict[str, list[tuple[Any, ...]]] = {
         "quarters": [(0, "2027Q1", 1, 2027, 1.0), (1, "2027Q2", 0, 2027, 0.98), (2, "2027Q3", 0, 2027, 0.96)],
@@ -155,6 +157,8 @@ def lpx_points(tables: dict[str, pd.DataFrame], alone: bool = False) -> None:
             5e11,
             400.0,
             2.0,
+            1.0,
+            0.9,
             "vendor",
         )
         rows(tables, "serve", point)

@@ -172,7 +172,7 @@ def _service(quarter: dict[int, str], unserved: float) -> dict[str, pd.DataFrame
                 for bucket, weight in (("short", 0.7), ("long", 0.3)):
                     amount = served * part * weight
                     serving.append((q, site, workload, bucket, "gb200-nvl72", "gb200-nvl72", amount, amount / 20, 0.0,
-                                    "measured", "p1"))  # fmt: skip
+                                    0.0, 0.9, "measured", "p1"))  # fmt: skip
                     prefill.append((q, site, workload, bucket, "gb200-nvl72", "gb200-nvl72", "recompute", amount / 2,
                                     amount / 60))  # fmt: skip
                     prefill.append((q, site, workload, bucket, "gb200-nvl72", "gb200-nvl72", "ssd", amount / 2,

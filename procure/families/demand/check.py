@@ -32,6 +32,8 @@ def points(plan: Plan, instance: Instance) -> Iterable[str]:
             yield f"{label}: no such operating point"
         elif (r.deployment, r.evidence) != (point.deployment, point.evidence):
             yield f"{label}: the point is {point.evidence} on {point.deployment}, not {r.evidence}"
+        elif differ(r.distance, point.distance) or differ(r.low, point.low):
+            yield f"{label}: {point.distance:g} doublings from a measurement and a low end of {point.low:g} are its own"
         elif differ(r.racks, r.requests_per_s * point.rack_s) or differ(
             r.lpx_racks, r.requests_per_s * point.lpx_rack_s
         ):

@@ -167,7 +167,7 @@ def _dearest_power(index: Index) -> dict[tuple[TimeKey, str], float]:
 
 def serving(d: Decided) -> pd.DataFrame:
     """Operating points that are used."""
-    evidence = dict(zip(d.index.instance["serve"]["point"], d.index.instance["serve"]["evidence"], strict=True))
+    told = d.index.instance["serve"].set_index("point")[["distance", "low", "evidence"]].T.to_dict("list")
     rows = []
     for p, site in d.index.serve:
         share = d.value(d.m.serve[p.point, site])
@@ -175,7 +175,7 @@ def serving(d: Decided) -> pd.DataFrame:
             rate = share * p.rate
             rows.append(
                 (d.names[p.at.t], site, p.workload, p.bucket, p.deployment, p.sku, rate, rate * p.rack_s,
-                 rate * p.lpx_rack_s, evidence[p.point], p.point, *p.at.beside)
+                 rate * p.lpx_rack_s, *told[p.point], p.point, *p.at.beside)
             )  # fmt: skip
     return frame("serving", rows)
 

@@ -10,7 +10,7 @@ from procure.plan import Plan
 from procure.plan.unit_costs import cost_warnings
 from procure.report.cells import Cell, Sheet
 from procure.report.layout import Timeline
-from procure.report.words import evidence_lines, plan_name, status_sentence, unit_costs
+from procure.report.words import evidence_lines, extrapolation_lines, plan_name, status_sentence, unit_costs
 
 _SHEETS = (
     ("Purchases", "what to order, when it is paid, unit prices"),
@@ -76,6 +76,8 @@ def about_sheet(plan: Plan, timeline: Timeline) -> About:
         row.heading("What the plan rests on")
         for what, kind, share in lines:
             row.fact(f"{what}, {kind}", share, "", "share", "solver:share")
+    for name, share in extrapolation_lines(summary):
+        row.fact(f"Decode by distance from a measurement, {name}", share, "", "share of rack-seconds", "solver:share")
     costs = unit_costs(plan)
     if costs:
         row.heading("What a million tokens costs")
