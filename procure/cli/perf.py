@@ -51,7 +51,9 @@ def perf(  # noqa: PLR0913 - one option of the verb each
         Path | None, typer.Option(help="Fit the physics on a points file: premises, split and errors.")
     ] = None,
     out: Annotated[Path | None, typer.Option(help="Folder that --fit writes premises to, and errors.")] = None,
-    validate: Annotated[Path | None, typer.Option(help="Errors of the shipped physics on a points file.")] = None,
+    validate: Annotated[
+        Path | None, typer.Option(help="Errors of the physics on a points file; rows may name CARD and --hardware.")
+    ] = None,
     as_json: bool = typer.Option(False, "--json", help="JSON on stdout."),
 ) -> None:
     """Throughput per GPU and per MW against TPS/User, cost, and the source article's claims row by row.
@@ -62,7 +64,7 @@ def perf(  # noqa: PLR0913 - one option of the verb each
     if fit is not None:
         _fit(fit, out, as_json)
     elif validate is not None:
-        _validate(validate, as_json)
+        _validate(validate, card, hardware, as_json)
     else:
         asked = _asked(_load(card, isl, osl, reuse, weights, kv_format), pools, tps, vintage, hardware, table)
         _figure(asked, explain, plot, as_json)
@@ -94,12 +96,19 @@ def _fit(points: Path, out: Path | None, as_json: bool) -> None:
         typer.echo(to_csv(found.premises))
 
 
-def _validate(points: Path, as_json: bool) -> None:
+def _validate(points: Path, card: str | None, hardware: Path | None, as_json: bool) -> None:
+    """Errors on a points file, whose rows may name the user's own hardware and the card that is given."""
     from procure.cli._json import show_json
     from procure.cli._perf_text import show_validation
+    from procure.performance.predict import Bench
+    from procure.performance.rules import Rules, premises_of
     from procure.performance.validate import validate
+    from procure.sizing import load_card
 
-    report = validate(points)
+    catalogue = _catalogue(hardware)
+    own = load_card(card) if card is not None else None
+    cards = {} if own is None else {own.name: own}
+    report = validate(points, Bench(catalogue, Rules.of(premises_of(catalogue)), cards))
     if as_json:
         show_json(report)
     else:

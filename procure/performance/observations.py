@@ -11,6 +11,7 @@ state the cache's format.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -74,7 +75,9 @@ def read_points(path: str | Path) -> pd.DataFrame:
     return table
 
 
-def observe(points: pd.DataFrame, catalogue: Catalogue | None = None) -> pd.DataFrame:
+def observe(
+    points: pd.DataFrame, catalogue: Catalogue | None = None, cards: Mapping[str, Card] | None = None
+) -> pd.DataFrame:
     """What each measured point says about the physics, one row per point in the same order.
 
     Columns beside those of the file: ``sku``, ``card``, ``weight_precision``, ``kv_format``, ``speculation``,
@@ -82,17 +85,17 @@ def observe(points: pd.DataFrame, catalogue: Catalogue | None = None) -> pd.Data
     ``data_parallel``, ``streams`` (running streams per replica by Little's law: tokens/s of the replica /
     TPS/User), ``decode_tps_per_gpu``, and ``reason`` why the physics cannot say anything about it ("" where it can).
     """
-    known = _Known(catalogue or Catalogue.read())
+    known = _Known(catalogue or Catalogue.read(), cards or {})
     return pd.DataFrame([_observe(row, known) for row in points.to_dict("records")], index=points.index)
 
 
 class _Known:
     """Hardware and cards that have been looked up."""
 
-    def __init__(self, catalogue: Catalogue) -> None:
+    def __init__(self, catalogue: Catalogue, cards: Mapping[str, Card]) -> None:
         self.catalogue = catalogue
         self.skus: dict[str, Sku | None] = {}
-        self.cards: dict[str, Card | None] = {}
+        self.cards: dict[str, Card | None] = dict(cards)
 
     def sku(self, name: str) -> Sku | None:
         """The GPU SKU that a points file means, or None."""

@@ -53,7 +53,7 @@ class Rows:
         Raises:
             InputError: the file cannot be read, or holds no row that the physics can use.
         """
-        seen = observe(read_points(path), bench.catalogue)
+        seen = observe(read_points(path), bench.catalogue, bench.cards)
         shipped = pd.read_csv(packaged_path("data") / "performance" / "split.csv")
         split = split_runs(seen[seen["reason"] == ""], dict(zip(shipped["run"], shipped["part"], strict=True)))
         seen["part"] = parts(seen, split)

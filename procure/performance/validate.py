@@ -64,7 +64,7 @@ def validate(path: str | Path, bench: Bench | None = None) -> dict[str, Any]:
 
 def _predicted(points: pd.DataFrame, bench: Bench) -> pd.DataFrame:
     """Observed rows with what is predicted, measured, and the log of their ratio."""
-    seen = observe(points, bench.catalogue)
+    seen = observe(points, bench.catalogue, bench.cards)
     seen["line"] = np.arange(len(seen)) + 2
     seen["part"] = parts(seen, pd.read_csv(packaged_path("data") / "performance" / "split.csv"))
     usable = seen["reason"] == ""

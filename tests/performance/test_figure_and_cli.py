@@ -303,3 +303,27 @@ def test_the_picture_claims_measured_dots_only_where_there_are_some(load):
     title = _legend(lines, measured_points(pools, load, setup()))
     assert title == "Dots: measured at 8,192/1,024 tokens. Dashed: vendor claim. Dotted: projection. Bands: low to high"
     assert "Nothing measured" in _legend(lines[lines["pool"] == "vr-nvl72"], [])
+
+
+def test_validation_takes_the_users_own_card_and_hardware(capsys, tmp_path):
+    """A packaged card and a packaged server under other names: the same errors as under their own."""
+    from procure.catalogue import packaged_path
+
+    card = json.loads((packaged_path("models") / "llama-3.1-8b.json").read_text(encoding="utf-8"))
+    (tmp_path / "ours.json").write_text(json.dumps({**card, "name": "ours"}))
+    rows = ["sku,attribute,value,unit,low,high,kind,source,source_date,note"]
+    for (sku, attribute), fact in Catalogue.read().facts.items():
+        if sku == "hgx-h100" and attribute not in INFORMATIVE:
+            value = 0 if attribute == "ssd_included_bytes" else fact.value
+            rows.append(f"our-server,{attribute},{value},{fact.unit},,,user,ours,2026-11,")
+    (tmp_path / "hardware.csv").write_text("\n".join(rows))
+    line = "{},{},bf16,1024,1024,e2e,8,90,700,1,0,vllm mtp=0 G=1 tp=1 ep=1 dpa=0,2026-02,run 1"
+    answers = []
+    for sku, name in (("H100", "Llama-3.1-8B"), ("our-server", "ours")):
+        (tmp_path / "points.csv").write_text("\n".join([",".join(POINT_COLUMNS), line.format(sku, name)]))
+        words = [str(tmp_path / "ours.json"), "--hardware", str(tmp_path / "hardware.csv")] if name == "ours" else []
+        code, out, _ = run(capsys, *words, "--validate", str(tmp_path / "points.csv"), "--json")
+        assert code == 0
+        answers.append(json.loads(out))
+    assert answers[0]["rows"]["predicted"] == answers[1]["rows"]["predicted"] == 1
+    assert answers[0]["overall"] == answers[1]["overall"]
