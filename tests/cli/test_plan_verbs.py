@@ -66,6 +66,20 @@ def test_json_is_alone_on_stdout_and_is_the_stored_summary(case, tmp_path, capsy
     assert "best" in told.err  # progress goes to stderr
 
 
+def test_the_low_end_of_the_points_costs_more_and_is_verified_as_it_was_solved(case, tmp_path):
+    """The case itself states no end: plan.json says which one the plan answers."""
+    base, low = tmp_path / "base", tmp_path / "low"
+    assert main(["solve", str(case), "-o", str(base)]) == 0
+    assert main(["solve", str(case), "--points", "low", "-o", str(low)]) == 0
+    plans = [Plan.read(folder) for folder in (base, low)]
+    assert [plan.summary["points"] for plan in plans] == ["base", "low"]
+    assert plans[1].objective_usd > plans[0].objective_usd
+    for plan in plans:
+        shares = {name: share for name, share in plan.summary["extrapolation"].items() if "not be reached" not in name}
+        assert sum(shares.values()) == pytest.approx(1.0)
+    assert main(["verify", str(low), "--case", str(case)]) == 0
+
+
 def test_a_shortfall_exits_6_unless_it_is_allowed(short_case, tmp_path):
     assert run("solve", short_case, "-o", tmp_path / "out", "--threads", 1) == 6
     assert run("solve", short_case, "-o", tmp_path / "out", "--threads", 1, "--allow-short") == 0
