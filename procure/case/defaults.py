@@ -13,6 +13,7 @@ from procure.case.rows import Cell, Rows
 from procure.case.schema import TABLES
 from procure.case.settings import TOKEN_WORTHS, Settings
 from procure.catalogue import Catalogue
+from procure.rules.payments import paid_share
 from procure.sizing import Card
 
 LENGTH_COLUMNS = ("input_mean_tokens", "input_p50_tokens", "input_p90_tokens", "input_p99_tokens")
@@ -85,8 +86,7 @@ def fill(tables: Mapping[str, Rows], settings: Settings, catalogue: Catalogue, c
     orders = tables["orders"]
     for line, row in zip(orders.lines, orders.rows, strict=True):
         if row["paid_share"] is None:
-            sku = catalogue.sku(str(row["sku"]))
-            row["paid_share"] = sku.milestone_order
+            row["paid_share"] = paid_share(1.0, 0.0, 0.0, catalogue.sku(str(row["sku"])))
             filled.note("orders", line, "paid_share", "the class's milestone at order")
     for row in tables["hardware"].rows:
         row["kind"] = row["kind"] or "user"

@@ -17,7 +17,7 @@ from procure.demand import build
 from procure.demand.reuse import curves_of
 from procure.files import fill_folder
 from procure.quarter import Quarter
-from procure.rules.payments import due
+from procure.rules.payments import paid_share
 from procure.schema import Resource
 from procure.timekey import grouped, summed
 
@@ -189,9 +189,8 @@ def _summed(orders: pd.DataFrame) -> pd.DataFrame:
 
 def _paid_share(case: Case, row: Any) -> float:
     """Paid with the order over all that a unit costs."""
-    milestone = case.catalogue.sku(row.sku).milestone_order
-    unit = due(row.unit_price_usd, row.unit_attach_usd, row.unit_install_usd, milestone)
-    return float(unit.on_order / (unit.on_order + unit.on_delivery))
+    terms = case.catalogue.sku(row.sku)
+    return paid_share(row.unit_price_usd, row.unit_attach_usd, row.unit_install_usd, terms)
 
 
 def _compare_fleet(planned: pd.DataFrame, actual: pd.DataFrame) -> list[tuple[str, str, str, str, str, str]]:

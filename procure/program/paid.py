@@ -13,7 +13,7 @@ def order_payments(index: Index, sku: str, order_t: int) -> dict[int, float]:
     """
     row = index.sku[sku]
     delivery = order_t + int(row.lead_quarters)
-    paid = due(index.price[sku, delivery], row.attach_usd, row.install_usd, row.milestone_order)
+    paid = due(index.price[sku, delivery], row.attach_usd, row.install_usd, row)
     payments = {order_t: paid.on_order}
     payments[delivery] = payments.get(delivery, 0.0) + paid.on_delivery
     return payments

@@ -17,3 +17,13 @@ def test_help_imports_nothing_heavy():
     assert done.stdout.rstrip().endswith("HEAVY [] 0")
     for command in build_app().registered_commands:
         assert f" {command.name or getattr(command.callback, '__name__', '')} " in done.stdout
+
+
+def test_the_package_is_its_own_command():
+    """``python -m procure`` says what the script says, with its exit codes."""
+    words = [sys.executable, "-m", "procure"]
+    done = subprocess.run([*words, "--version"], capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout.startswith("procure ")
+    wrong = subprocess.run([*words, "solv"], capture_output=True, text=True, timeout=60, check=False)
+    assert wrong.returncode == 2
+    assert "solv" in wrong.stderr

@@ -3,24 +3,31 @@
 import pytest
 
 from procure.rules.caches import held_seconds
-from procure.rules.payments import due, due_by_line
+from procure.rules.payments import due, due_by_line, paid_share
 from procure.rules.worth import residual_usd, sale_usd
 
 
 class Unit:
     life_quarters, haircut, resale_spread = 20.0, 0.8, 0.25
+    milestone_order = 0.3
 
 
 def test_a_share_of_price_and_attach_is_paid_with_the_order_and_installation_on_delivery():
     """30% of 4.0 and 0.2 M USD; the other 70% and 0.1 M."""
-    assert due(4e6, 2e5, 1e5, 0.3) == pytest.approx((1.26e6, 2.94e6 + 1e5))
+    assert due(4e6, 2e5, 1e5, Unit()) == pytest.approx((1.26e6, 2.94e6 + 1e5))
 
 
 def test_the_lines_of_a_payment_sum_to_it():
-    lines = due_by_line(4e6, 2e5, 1e5, 0.3)
+    lines = due_by_line(4e6, 2e5, 1e5, Unit())
     assert lines["installation"] == pytest.approx((0.0, 1e5))
     assert lines["attach"] == pytest.approx((6e4, 1.4e5))
-    assert [sum(part) for part in zip(*lines.values(), strict=True)] == pytest.approx(due(4e6, 2e5, 1e5, 0.3))
+    assert [sum(part) for part in zip(*lines.values(), strict=True)] == pytest.approx(due(4e6, 2e5, 1e5, Unit()))
+
+
+def test_a_firm_order_has_paid_its_part_of_all_that_a_unit_costs():
+    """30% of 4.0 and 0.2 of the 4.3 M USD; of a price that holds everything 30%."""
+    assert paid_share(4e6, 2e5, 1e5, Unit()) == pytest.approx(1.26 / 4.3)
+    assert paid_share(4.3e6, 0.0, 0.0, Unit()) == pytest.approx(0.3)
 
 
 @pytest.mark.parametrize(("age", "worth"), [(0, 80.0), (10, 40.0), (20, 0.0), (35, 0.0), (-2, 80.0)])

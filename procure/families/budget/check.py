@@ -19,10 +19,10 @@ def limits(s: Standing, rows: Rows) -> None:
         return
     spent: dict[int, float] = defaultdict(float)
     commitment = s.instance.settings["budget_basis"] == "commitment"
-    first = {r.sku: r.milestone_order for r in s.instance.rows(SkuRow)}
+    terms = {r.sku: r for r in s.instance.rows(SkuRow)}
     for r in Purchase.rows(s.tables["purchases"]):
         ordered, delivered = s.position[r.quarter], s.position[r.delivery_quarter]
-        unit = due(r.unit_price_usd, r.unit_attach_usd, r.unit_install_usd, first[r.sku])
+        unit = due(r.unit_price_usd, r.unit_attach_usd, r.unit_install_usd, terms[r.sku])
         spent[ordered] += r.count * (unit.on_order + unit.on_delivery if commitment else unit.on_order)
         spent[delivered] += 0.0 if commitment else r.count * unit.on_delivery
     for built in ExpansionOrder.rows(s.tables["expansions"]):

@@ -59,11 +59,11 @@ def windows(plan: Plan, instance: Instance) -> Iterable[str]:
 def cash(ledger: Ledger, instance: Instance, tables: dict[str, pd.DataFrame]) -> None:
     """Price, attach and installation of what is ordered."""
     position = instance.position
-    order_share = dict(zip(instance["skus"]["sku"], instance["skus"]["milestone_order"], strict=True))
+    terms = {row.sku: row for row in instance.rows(SkuRow)}
     for row in Purchase.rows(tables["purchases"]):
         ordered, delivered = position[row.quarter], position[row.delivery_quarter]
         unit_usd = (row.unit_price_usd, row.unit_attach_usd, row.unit_install_usd)
-        for line, due in due_by_line(*unit_usd, order_share[row.sku]).items():
+        for line, due in due_by_line(*unit_usd, terms[row.sku]).items():
             ledger.pay(ordered, line, row.site, row.sku, row.count * due.on_order)
             ledger.pay(delivered, line, row.site, row.sku, row.count * due.on_delivery)
 
