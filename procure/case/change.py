@@ -21,6 +21,7 @@ from procure.case.settings import Settings
 from procure.catalogue import Fact
 from procure.catalogue.overlay import hardware_key, nearest_path
 from procure.errors import Fault, InputError, nearest
+from procure.schema import Evidence
 
 WORDS = ("low", "base", "high")
 """Values in words: the ends of a premise's band, and the value that the case has."""
@@ -108,7 +109,17 @@ class _Change:
         new = self._resolve(path, fact.value)
         rows = self._kept("premises", lambda row: row["path"] != path)
         low, high = _band(fact, new)
-        _append(rows, {"path": path, "value": shown(new), "low": low, "high": high, "kind": "user", "source": SOURCE})
+        _append(
+            rows,
+            {
+                "path": path,
+                "value": shown(new),
+                "low": low,
+                "high": high,
+                "kind": Evidence.USER.value,
+                "source": SOURCE,
+            },
+        )
         return rows
 
     def hardware(self, path: str) -> dict[str, Rows]:

@@ -16,6 +16,7 @@ from procure.case.settings import FILE, Settings
 from procure.catalogue import Catalogue, Sku
 from procure.errors import Fault, InputError, nearest
 from procure.quarter import Quarter
+from procure.schema import SkuKind
 from procure.sizing import Card, card_names, kv_format, load_card
 from procure.sizing.cards import stands
 from procure.sizing.formats import precision_names
@@ -365,8 +366,8 @@ def _readers_outside_pods(tables: Tables, catalogue: Catalogue) -> list[Fault]:
 
 def _hosts(sku: Sku, catalogue: Catalogue) -> dict[str, float]:
     """The SKUs that a part goes into and how many parts each takes; none for a unit that stands alone."""
-    if sku.kind == "ssd_kit":
+    if sku.kind is SkuKind.SSD_KIT:
         return {sku.host: catalogue.places(catalogue.sku(sku.host))}
-    if sku.kind == "cmx_enclosure":
-        return {rack.name: catalogue.places(rack) for rack in catalogue.skus.values() if rack.kind == "cmx_rack"}
+    if sku.kind is SkuKind.CMX_ENCLOSURE:
+        return {rack.name: catalogue.places(rack) for rack in catalogue.skus.values() if rack.kind is SkuKind.CMX_RACK}
     return {}

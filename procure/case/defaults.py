@@ -14,6 +14,7 @@ from procure.case.schema import TABLES
 from procure.case.settings import TOKEN_WORTHS, Settings
 from procure.catalogue import Catalogue
 from procure.rules.payments import paid_share
+from procure.schema import Evidence
 from procure.sizing import Card
 
 LENGTH_COLUMNS = ("input_mean_tokens", "input_p50_tokens", "input_p90_tokens", "input_p99_tokens")
@@ -89,7 +90,7 @@ def fill(tables: Mapping[str, Rows], settings: Settings, catalogue: Catalogue, c
             row["paid_share"] = paid_share(1.0, 0.0, 0.0, catalogue.sku(str(row["sku"])))
             filled.note("orders", line, "paid_share", "the class's milestone at order")
     for row in tables["hardware"].rows:
-        row["kind"] = row["kind"] or "user"
+        row["kind"] = row["kind"] or Evidence.USER.value
     return filled
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from procure.case.rows import Cell, Rows
 from procure.catalogue import Catalogue, Sku
 from procure.errors import Fault
-from procure.schema import MOST, Column, Table
+from procure.schema import MOST, Column, SkuKind, Table
 
 _GROUPS = re.compile(r"[+-]?[1-9]\d{0,2}(\.\d{3})+")
 _POINT = re.compile(r"[+-]?\d*\.\d+")
@@ -104,12 +104,12 @@ LEAST_SHARE = 0.1
 def sizes(tables: Mapping[str, Rows], may_buy: Sequence[str], catalogue: Catalogue) -> list[Fault]:
     """Power, budgets and prices below those of a single unit: MW or M USD written where kW and USD belong."""
     buy = [catalogue.sku(name) for name in may_buy]
-    gpus = [sku for sku in buy if sku.kind == "gpu"]
+    gpus = [sku for sku in buy if sku.kind is SkuKind.GPU]
     doubts: list[Fault] = []
     for rows, line, row in _each(tables, "sites", "expansions"):
         power = row.get("power_kw")
         standing = [catalogue.sku(str(r["sku"])) for r in tables["fleet"].rows if r.get("site") == row.get("site")]
-        racks = [*gpus, *(sku for sku in standing if sku.kind == "gpu")]
+        racks = [*gpus, *(sku for sku in standing if sku.kind is SkuKind.GPU)]
         least = min(racks, key=lambda sku: sku.power_kw, default=None)
         if power and least is not None and float(power) < least.power_kw:
             expected = f"Understood as kW: not enough for one {least.name} ({least.power_kw:g} kW)."
@@ -153,7 +153,9 @@ def packages(tables: Mapping[str, Rows], catalogue: Catalogue) -> list[Fault]:
 def _names_a_gpu(written: str, sku: Sku) -> bool:
     """Whether the name says nothing of a server or rack."""
     plain = written.lower()
-    return sku.kind == "gpu" and sku.gpus > 1 and not any(part in plain for part in ("nvl", "hgx", "dgx", "kyber"))
+    return (
+        sku.kind is SkuKind.GPU and sku.gpus > 1 and not any(part in plain for part in ("nvl", "hgx", "dgx", "kyber"))
+    )
 
 
 def _each(tables: Mapping[str, Rows], *names: str) -> Iterator[tuple[Rows, int, dict[str, Cell]]]:

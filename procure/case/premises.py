@@ -22,7 +22,7 @@ from procure.catalogue import Fact, Packaged
 from procure.catalogue.overlay import hardware_key
 from procure.catalogue.sku import INFORMATIVE, READ
 from procure.errors import InputError
-from procure.schema import Column
+from procure.schema import Column, Evidence, SkuKind, Tier
 from procure.sizing import kv_format
 
 UNLIMITED = ("liquid_kw", "ports", "ttft_s")
@@ -105,7 +105,7 @@ def _stated_setting(case: Resolved, name: str) -> Fact:
         inside = float(packaged.low) <= number <= float(packaged.high)
         band = (packaged.low, packaged.high) if inside else band
     unit = "" if packaged is None else packaged.unit
-    return Fact(number, unit, *band, "user", "case.toml", "", "stated by the case")
+    return Fact(number, unit, *band, Evidence.USER, "case.toml", "", "stated by the case")
 
 
 Reads = Callable[[str, int, str], bool]
@@ -153,7 +153,7 @@ def _cell(table: str, column: Column, row: pd.Series) -> Fact:
             band = (low, high)
     if table == "reuse":
         note += f"; ages count from {'completion' if row['clock'] == 'idle' else 'the start of requests'}"
-    return Fact(number, column.unit or column.kind, *band, "user", source, str(row.get("date") or ""), note)
+    return Fact(number, column.unit or column.kind, *band, Evidence.USER, source, str(row.get("date") or ""), note)
 
 
 def used_premises(case: Resolved, premises: Mapping[str, Fact]) -> list[str]:
@@ -192,7 +192,7 @@ def _behind_points(case: Resolved, path: str) -> bool:
     if group == "curve":
         card = [*name.split("/"), ""][1]
         return pool in case.skus_in_play and card in {known.name for known in case.cards.values()}
-    return group == "lpx" and any(case.catalogue.sku(sku).kind == "lpx" for sku in case.skus_in_play)
+    return group == "lpx" and any(case.catalogue.sku(sku).kind is SkuKind.LPX for sku in case.skus_in_play)
 
 
 PLANS_DO_NOT_READ = ("latency_per_month", "reference_month")
@@ -207,11 +207,11 @@ def _inert_settings(case: Resolved) -> set[str]:
         inert.add("growth_route")
     kinds = {case.catalogue.sku(name).kind for name in case.skus_in_play}
     s = case.settings
-    shared = [tier for tier, home in (("dram", s.dram_home), ("ssd", s.ssd_home)) if home in ("pod", "site")]
-    inert |= {f"peer_{tier}_bytes_per_s_per_gpu" for tier in ("dram", "ssd") if tier not in shared}
+    shared = [tier for tier, home in ((Tier.DRAM, s.dram_home), (Tier.SSD, s.ssd_home)) if home in ("pod", "site")]
+    inert |= {f"peer_{tier}_bytes_per_s_per_gpu" for tier in (Tier.DRAM, Tier.SSD) if tier not in shared}
     if "tray" not in (s.hbm_home, s.dram_home, s.ssd_home):
         inert.add("gpus_per_tray")
-    if "cmx_enclosure" not in kinds:
+    if SkuKind.CMX_ENCLOSURE not in kinds:
         inert |= {"pod_return_share"} | (set() if shared else {"shared_store_fidelity"})
     if s.flash_wear != "replace":
         inert.add("flash_rated_years")
@@ -265,7 +265,7 @@ def hardware_used(case: Resolved) -> set[str]:
             own = (name, attribute) if (name, attribute) in facts else (sku.depreciation_class, attribute)
             paths.add("/".join(("hardware", *own)))
         paths |= {f"hardware/{path}/{at}" for path, at in catalogue.indices(name, case.quarters)}
-        like = catalogue.included_drives(sku) if sku.kind == "gpu" else None
+        like = catalogue.included_drives(sku) if sku.kind is SkuKind.GPU else None
         if like is not None:
             paths |= {f"hardware/{like.name}/{attribute}" for attribute in DRIVES}
     return {path for path in paths if (key := hardware_key(path)) is not None and key in facts}
@@ -275,7 +275,7 @@ def _inert_attributes(case: Resolved, name: str) -> set[str]:
     """Figures of a SKU in play that nothing reads in this case."""
     sku, play = case.catalogue.sku(name), case.skus_in_play
     inert: set[str] = set()
-    if sku.kind == "gpu" and not case.catalogue.is_stated(sku, "power_typical_kw"):
+    if sku.kind is SkuKind.GPU and not case.catalogue.is_stated(sku, "power_typical_kw"):
         inert.add("power_typical_kw")  # measured shares of the nameplate stand instead
     if name not in case.settings.may_buy:
         inert |= {"available_from", "last_order", "footprint_m2", "weight_kg"}
@@ -283,7 +283,7 @@ def _inert_attributes(case: Resolved, name: str) -> set[str]:
         inert |= {"footprint_m2", "weight_kg"}
     if sku.cmx_read_bytes_per_s <= 0:
         inert.add("cmx_read_bytes_per_s")
-    if not any(case.catalogue.sku(other).kind == "lpx" for other in play) or sku.pod_slots <= 0:
+    if not any(case.catalogue.sku(other).kind is SkuKind.LPX for other in play) or sku.pod_slots <= 0:
         inert.add("pairs_with_lpx")
     prices = case.catalogue.prices
     if all((name, str(quarter)) in prices for quarter in case.quarters):

@@ -22,6 +22,7 @@ from procure.catalogue.sku import Sku, build
 from procure.catalogue.tables import Key, missing, sku_names, sku_values
 from procure.errors import Fault, InputError, nearest
 from procure.quarter import Quarter
+from procure.schema import Evidence, SkuKind
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -126,7 +127,7 @@ class Catalogue:
 
         None where the price holds no drives.
         """
-        kits = [sku for sku in self.skus.values() if sku.kind == "ssd_kit" and sku.host == host.name]
+        kits = [sku for sku in self.skus.values() if sku.kind is SkuKind.SSD_KIT and sku.host == host.name]
         near = [(abs(kit.store_bytes - host.ssd_included_bytes), kit.name) for kit in kits]
         return self.skus[min(near)[1]] if host.ssd_included_bytes > 0 and near else None
 
@@ -140,7 +141,7 @@ class Catalogue:
 
         A kit fills all bays of one unit; drives inside the unit's price take their share of them.
         """
-        if host.kind != "gpu":
+        if host.kind is not SkuKind.GPU:
             return float(host.enclosures_per_rack)
         like = self.included_drives(host)
         return 1.0 if like is None else max(0.0, 1.0 - host.ssd_included_bytes / like.store_bytes)
@@ -184,7 +185,7 @@ class Catalogue:
         item, when = self.sku(sku), Quarter(quarter)
         quoted = self.prices.get((item.name, str(when)))
         if quoted is not None:
-            return Fact(quoted, "USD", None, None, "user", "the case's prices table", "", "")
+            return Fact(quoted, "USD", None, None, Evidence.USER, "the case's prices table", "", "")
         level = self.fact(item.name, "price_usd")
         parts = [(1 - item.price_flash_share, item.price_path), (item.price_flash_share, FLASH_PATH)]
         index = [(share, *self.index(path, when)) for share, path in parts if share > 0]

@@ -30,7 +30,7 @@ class Fact:
     unit: str
     low: float | str | None
     high: float | str | None
-    kind: str
+    kind: Evidence
     source: str
     source_date: str
     note: str
@@ -62,16 +62,18 @@ def parse(row: Mapping[str, object], file: str, line: int) -> tuple[Fact | None,
     """Read one row of a facts table; the second item lists what is wrong with it."""
     text = {column: "" if row.get(column) is None else str(row[column]).strip() for column in COLUMNS[2:]}
     faults: list[Fault] = []
-    if text["kind"] not in KINDS:
+    kind = next((known for known in KINDS if known == text["kind"]), None)
+    if kind is None:
         faults.append(
             Fault(file, line, "kind", text["kind"], f"One of {', '.join(KINDS)}.", nearest(text["kind"], KINDS))
         )
     if not text["unit"]:
         faults.append(Fault(file, line, "unit", "", "A unit; the same as in the catalogue."))
+    told = [text[column] for column in COLUMNS[7:]]
     if text["unit"] in TEXT_UNITS:
-        low, high = text["low"] or None, text["high"] or None
-        fact = Fact(text["value"], text["unit"], low, high, *(text[c] for c in COLUMNS[6:]))
-        return (None if faults else fact), faults
+        if faults or kind is None:
+            return None, faults
+        return Fact(text["value"], text["unit"], text["low"] or None, text["high"] or None, kind, *told), []
     numbers: dict[str, float | None] = {}
     for column in ("value", "low", "high"):
         numbers[column], fault = _number(text[column], file, line, column)
@@ -80,12 +82,12 @@ def parse(row: Mapping[str, object], file: str, line: int) -> tuple[Fact | None,
     value, lower, upper = numbers["value"], numbers["low"], numbers["high"]
     if not faults and value is None:
         faults.append(Fault(file, line, "value", "", "A number."))
-    if faults or value is None:
+    if faults or value is None or kind is None:
         return None, faults
     if (lower is not None and lower > value) or (upper is not None and upper < value):
         expected = f"low <= value <= high; the value is {text['value']}."
         return None, [Fault(file, line, "low, high", f"{text['low']}, {text['high']}", expected)]
-    return Fact(value, text["unit"], lower, upper, *(text[c] for c in COLUMNS[6:])), []
+    return Fact(value, text["unit"], lower, upper, kind, *told), []
 
 
 def _number(text: str, file: str, line: int, column: str) -> tuple[float | None, Fault | None]:

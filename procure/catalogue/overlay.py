@@ -13,6 +13,7 @@ from procure.catalogue.sku import INFORMATIVE, POSITIVE, REQUIRED, SKU_KINDS
 from procure.catalogue.tables import Key, sku_names
 from procure.errors import Fault, nearest
 from procure.quarter import Quarter
+from procure.schema import Evidence
 
 Rows = Iterable[Mapping[str, object]]
 
@@ -40,7 +41,7 @@ def lay_hardware(facts: dict[Key, Fact], rows: Rows, aliases: Aliases) -> list[F
         if attribute in INFORMATIVE:
             faults.append(Fault("hardware.csv", line, "attribute", attribute, _for_information(attribute)))
             continue
-        fact, wrong = parse({**row, "kind": row.get("kind") or "user"}, "hardware.csv", line)
+        fact, wrong = parse({**row, "kind": row.get("kind") or Evidence.USER}, "hardware.csv", line)
         faults += wrong
         if fact is None:
             continue
@@ -68,7 +69,9 @@ def lay_attach(facts: dict[Key, Fact], rows: Rows, aliases: Aliases) -> list[Fau
         for attribute, unit in ATTACH_UNITS.items():
             value = row.get(attribute)
             if isinstance(value, int | float) and not math.isnan(value):
-                facts[name, attribute] = Fact(float(value), unit, None, None, "user", "the case's attach table", "", "")
+                facts[name, attribute] = Fact(
+                    float(value), unit, None, None, Evidence.USER, "the case's attach table", "", ""
+                )
     return faults
 
 
@@ -121,7 +124,7 @@ def lay_premises(
         if expected or packaged is None:
             faults.append(Fault("premises.csv", line, "path", path, expected, hint))
             continue
-        told = {"kind": row.get("kind") or "user", "source": row.get("source") or "the case's premises table"}
+        told = {"kind": row.get("kind") or Evidence.USER, "source": row.get("source") or "the case's premises table"}
         fact, wrong = parse({**row, **told, "unit": packaged.unit}, "premises.csv", line)
         faults += wrong
         if fact is None:

@@ -12,6 +12,7 @@ from procure.catalogue.paths import packaged_path
 from procure.catalogue.sku import INFORMATIVE
 from procure.catalogue.tables import Key
 from procure.errors import Fault, InputError
+from procure.schema import Evidence
 
 LEVELS = ("low", "base", "high")
 """The packaged shapes of a reuse curve, and the ends of a band between them."""
@@ -142,7 +143,7 @@ def _reuse(returns: Mapping[str, Returns]) -> dict[str, Fact]:
         share, source = sources[name, "reused_share"], sources[name, "return_share"]
         p = {level: float(share[level]) for level in LEVELS}
         hits = {level: p[level] * shape.returned[level][-1] for level in LEVELS}
-        told = [(row["kind"], row["source"], "", row["note"]) for row in (share, source)]
+        told = [(Evidence(row["kind"]), row["source"], "", row["note"]) for row in (share, source)]
         for end in ("", *_ENDS):
             level = end[1:] or "base"
             path = f"reuse/{name}{end}"

@@ -16,7 +16,7 @@ class Sku:
     """One thing that can be bought. Base units, FLOP/s dense; what a kind does not have is 0."""
 
     name: str
-    kind: str
+    kind: SkuKind
     depreciation_class: str
     host: str = ""
     """For an SSD kit: the GPU SKU whose bays it fills."""
@@ -189,4 +189,4 @@ def build(name: str, values: dict[str, Any]) -> Sku:
         values = {**values, "dram_kv_bytes": values["dram_bytes"] * values["dram_usable_share_kv"]}
     known = {attribute: value for attribute, value in values.items() if attribute in FIELDS}
     known.update({attribute: round(known[attribute]) for attribute in INTEGER_FIELDS if attribute in known})
-    return Sku(name=name, **known)
+    return Sku(name=name, **{**known, "kind": SkuKind(known["kind"])})

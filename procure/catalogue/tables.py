@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from procure.catalogue.fact import Fact
 from procure.catalogue.sku import REQUIRED
 from procure.errors import Fault
+from procure.schema import SkuKind
 
 Key = tuple[str, str]
 """SKU, class or price path, and attribute."""
@@ -35,7 +36,7 @@ def missing(facts: Mapping[Key, Fact]) -> list[Fault]:
         kind = str(values["kind"])
         for attribute in sorted(REQUIRED.get(kind, set()) - set(values)):
             faults.append(Fault("hardware", 0, attribute, "", f"{name} is a {kind} and needs this attribute."))
-        if kind == "ssd_kit" and values.get("host") not in names:
+        if kind == SkuKind.SSD_KIT and values.get("host") not in names:
             faults.append(Fault("hardware", 0, "host", str(values.get("host", "")), f"The SKU that {name} goes into."))
         if values.get("ssd_included_bytes") and name not in hosts:
             expected = f"0, or an ssd_kit whose host is {name}: it says how fast the drives inside the price are."

@@ -287,7 +287,7 @@ def least_load(supply: Supply, t: int, *, reuse: bool) -> float:
 def _power(supply: Supply) -> list[tuple[object, ...]]:
     """Least power for the demand, every request on the pool that draws least for it, against what sites can have."""
     name = "Power for the demand on the most efficient pools"
-    use = supply.table("resource_use").query("resource == 'power_kw'").groupby("sku")["per_unit"].min()
+    use = supply.table("resource_use").query("resource == @Resource.POWER.value").groupby("sku")["per_unit"].min()
     usable = supply.table("skus").set_index("sku")["usable_share"]
     rates = supply.table("rates")
     serve, prefill = supply.table("serve"), supply.table("prefill")
@@ -301,8 +301,8 @@ def _power(supply: Supply) -> list[tuple[object, ...]]:
     rate = rates.set_index(keys)["requests_per_s"]
     needed = (per_request * rate).fillna(0.0).groupby(level="t").sum()
     rows: list[tuple[object, ...]] = []
-    built = supply.table("site_limits").query("resource == 'power_kw'").groupby("t")["limit"].sum()
-    adds = supply.table("expansion_adds").query("resource == 'power_kw'")
+    built = supply.table("site_limits").query("resource == @Resource.POWER.value").groupby("t")["limit"].sum()
+    adds = supply.table("expansion_adds").query("resource == @Resource.POWER.value")
     steps = supply.table("expansions").merge(adds, on=["site", "expansion"])
     for t, limit in built.items():
         ready = steps[steps["lead_quarters"] <= t]

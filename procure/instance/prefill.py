@@ -152,7 +152,7 @@ def cached_tokens_table(loads: Mapping[str, Load]) -> pd.DataFrame:
             for prefix_of in (_behind_shared_prefix, _behind_own_cache)
         ]
         cells = zip(b["t"].tolist(), b["bucket"].tolist(), *(tokens.tolist() for tokens in found), strict=True)
-        rows += [tables.CachedTokens(t, load.name, bucket, *tokens) for t, bucket, *tokens in cells]
+        rows += [tables.CachedTokens(t, load.name, str(bucket), *tokens) for t, bucket, *tokens in cells]
     return tables.CachedTokens.frame(rows)
 
 
@@ -189,7 +189,7 @@ def _add(
             nodes = curve_nodes(ends, seconds, (asked, in_time))
             made.curves.extend(tables.FirstToken(t, load.name, pool.name, store, *node) for node in nodes)
         for i, name, late, ttft_s in zip(
-            bucket.index, bucket["bucket"], late_shares(ends, in_time), mean_s, strict=True
+            bucket.index, bucket["bucket"].astype(str), late_shares(ends, in_time), mean_s, strict=True
         ):
             option = f"{load.name}|{name}|{t}|{pool.name}|{store}"
             cost = (gpu_s[i] / pool.gpus, ttft_s, late, read_bytes[i], valid_bytes[i])

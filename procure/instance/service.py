@@ -59,7 +59,6 @@ def loads(case: Case, demand: Demand, rules: performance.Rules) -> dict[str, Loa
     keys = ["quarter", "workload", "bucket"]
     active = demand.buckets.merge(asked[keys], on=keys)
     active.insert(0, "t", active["quarter"].map(lambda quarter: case.position[quarter]))
-    active["bucket"] = active["bucket"].astype(str)
     scenario = {row.workload: row for row in ScenarioRow.rows(demand.scenarios)}
     returning = demand.reuse_path[["quarter", "workload", "reused_share"]]
     active = active.merge(returning, on=["quarter", "workload"], how="left").fillna({"reused_share": 0.0})
@@ -90,9 +89,8 @@ def _months(case: Case, rules: performance.Rules) -> list[int]:
 def _nodes(nodes: pd.DataFrame, buckets: pd.DataFrame) -> list[tuple[np.ndarray, np.ndarray]]:
     """Lengths and shares of each node, in the order of the bucket rows."""
     keys = ["quarter", "workload", "bucket"]
-    named = nodes.assign(bucket=nodes["bucket"].astype(str))
     made = []
-    for _, part in named.groupby("node"):
+    for _, part in nodes.groupby("node"):
         mine = buckets[keys].merge(part, on=keys, how="left")
         made.append((mine["input_tokens"].to_numpy(float), mine["share"].to_numpy(float)))
     return made
@@ -255,7 +253,7 @@ def _points(load: Load, pool: Sku, lpx: Sku | None, asked: Asked) -> list[Serve]
         for rank in range(offered[i]):
             used = _together(pool, asked.factor, i, [found[i, rank] for found in ranks])
             point = f"{load.name}|{bucket}|{t}|{name}|{rank}"
-            of = (t, load.name, bucket, load.card.name, name, pool.name)
+            of = (t, load.name, str(bucket), load.card.name, name, pool.name)
             rows.append(Serve(point, *of, used.rack_s, partner, used.lpx_rack_s, *used.reached))
     return rows
 

@@ -77,7 +77,7 @@ def _skus(case: Case) -> pd.DataFrame:
         rows.append(
             SkuRow(
                 sku=sku.name,
-                kind=SkuKind(sku.kind),
+                kind=sku.kind,
                 host=sku.host,
                 lead_quarters=math.ceil(sku.lead_quarters),
                 first_order_t=first,

@@ -76,7 +76,7 @@ def anchored(
         exact = hit & reading.on_curve[element]
         row = curve.iloc[reading.nearest[element]]
         dates, sources = row["date"].to_numpy(dtype=object), row["source"].to_numpy(dtype=object)
-        table.loc[exact, "evidence"] = known.evidence
+        table.loc[exact, "evidence"] = known.evidence.value
         table.loc[exact, "source"] = sources[exact]
         table.loc[exact, "source_date"] = dates[exact]
         scaled = hit & ~exact

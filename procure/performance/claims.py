@@ -16,8 +16,9 @@ from procure.performance.figure import Load, figure
 from procure.performance.own_prefill import prefill_gpu_seconds
 from procure.performance.points import decode_points
 from procure.performance.rules import Setup
+from procure.schema import Evidence
 
-SUPPORTED, NOT_SUPPORTED, VENDOR, UNKNOWN = "supported", "not supported", "vendor claim", "cannot be told"
+SUPPORTED, NOT_SUPPORTED, VENDOR, UNKNOWN = "supported", "not supported", Evidence.VENDOR.value, "cannot be told"
 SPEEDS = (50.0, 75.0, 100.0, 150.0, 200.0, 250.0, 300.0, 350.0, 400.0)
 BLACKWELL, RUBIN, PAIR = "gb200-nvl72", "vr-nvl72", "vr-nvl72+lpx"
 PROPORTION = (0.67, 1.5)

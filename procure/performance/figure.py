@@ -23,6 +23,7 @@ from procure.performance.own_prefill import prefill_gpu_seconds
 from procure.performance.points import decode_points
 from procure.performance.queueing import Queue
 from procure.performance.rules import Setup
+from procure.schema import SkuKind
 from procure.sizing import Card
 
 HOURS_PER_YEAR = 8_760.0
@@ -58,7 +59,7 @@ class Pool:
         mode = next((suffix for suffix in (*_MAX_Q, *_MAX_P) if plain.endswith(suffix)), "")
         sku = catalogue.sku(plain.removesuffix(mode))
         lpx = catalogue.sku(second) if second else None
-        if sku.kind != "gpu" or (lpx is not None and lpx.kind != "lpx"):
+        if sku.kind is not SkuKind.GPU or (lpx is not None and lpx.kind is not SkuKind.LPX):
             expected = "GPU hardware, with `+lpx` behind it for the pair."
             raise InputError([Fault("--pools", 0, "", name, expected)])
         if not mode:

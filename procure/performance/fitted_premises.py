@@ -10,6 +10,7 @@ from dataclasses import fields
 from procure.catalogue import Fact
 from procure.performance.fit import HELD, Fit
 from procure.performance.physics import Factors, Physics
+from procure.schema import Evidence
 
 COLUMNS = ("group", "name", "value", "unit", "low", "high", "kind", "source", "source_date", "note")
 NOTES = {
@@ -40,9 +41,11 @@ def fitted_facts(found: Fit, without: Sequence[Fit], source: str, month: str) ->
 
     def fact(unit: str, note: str, value: float, others: Sequence[float]) -> Fact:
         low, high = min([value, *others]), max([value, *others])
-        return Fact(_short(value), unit, _short(low), _short(high), "physics", source, month, f"{note} {LEFT_OUT}")
+        return Fact(
+            _short(value), unit, _short(low), _short(high), Evidence.PHYSICS, source, month, f"{note} {LEFT_OUT}"
+        )
 
-    made = {"software/reference_month": Fact(month, "text", None, None, "physics", source, month,
+    made = {"software/reference_month": Fact(month, "text", None, None, Evidence.PHYSICS, source, month,
                                              "Month of the fitted rows' software.")}  # fmt: skip
     note = "Latencies of the fitted rows by their month, a month later over a month earlier."
     every = [each.latency_per_month for each in without]
@@ -61,19 +64,25 @@ def fitted_facts(found: Fit, without: Sequence[Fit], source: str, month: str) ->
 def factor_facts(base: Factors, pools: Mapping[str, Factors], month: str) -> dict[str, Fact]:
     """The vintage ``base`` and bring-up factors, each loose: a handful of frontier points stand behind them."""
     source = "Frontiers of July 2026 (curves), fitted through the envelope over layouts"
-    made = {"software/base_month": Fact(month, "text", None, None, "physics", source, month, "Month of vintage base.")}
+    made = {
+        "software/base_month": Fact(
+            month, "text", None, None, Evidence.PHYSICS, source, month, "Month of vintage base."
+        )
+    }
     bands = {"latency": (0.85, 1.1), "efficiency": (1.0, 1.1), "prefill": (1.0, 1.2)}
     for name, value in vars(base).items():
         low, high = (value * bands[name][0], value * bands[name][1])
         note = f"Factor of vintage base on {name} over the fitted rows; seven points, band an assumption."
         made[f"software/base_{name}"] = Fact(
-            _short(value), "ratio", _short(low), _short(high), "physics", source, month, note
+            _short(value), "ratio", _short(low), _short(high), Evidence.PHYSICS, source, month, note
         )
     for pool, factors in pools.items():
         for name, value in vars(factors).items():
             note = f"Factor on {name} of an engineering sample. Band: four fifths of it, and 1, no bring-up left."
             low, high = _short(min(0.8 * value, 1.0)), _short(max(value, 1.0))
-            made[f"bring_up/{pool}/{name}"] = Fact(_short(value), "ratio", low, high, "physics", source, month, note)
+            made[f"bring_up/{pool}/{name}"] = Fact(
+                _short(value), "ratio", low, high, Evidence.PHYSICS, source, month, note
+            )
     return made
 
 
@@ -88,7 +97,7 @@ def band_facts(bands: Mapping[str, tuple[float, float]], kept: int) -> dict[str,
                 "percentile. Band: no error at all, and a fifth wider (assumption)."
             )
             made[f"band/{kind}_{end}"] = Fact(
-                value, "ratio", _short(room[0]), _short(room[1]), "measured", source, "2026-07", note
+                value, "ratio", _short(room[0]), _short(room[1]), Evidence.MEASURED, source, "2026-07", note
             )
     return made
 
@@ -103,7 +112,7 @@ def lpx_facts(basis: Mapping[str, float]) -> dict[str, Fact]:
     source = "Physics at the load of the vendor's claim: DeepSeek-R1, 8k/1k, 400 TPS/User"
     return {
         f"lpx/{name}": Fact(
-            value, notes[name][0], _short(0.5 * value), _short(2.0 * value), "physics", source, "2026-07",
+            value, notes[name][0], _short(0.5 * value), _short(2.0 * value), Evidence.PHYSICS, source, "2026-07",
             f"{notes[name][1]} The scale follows from it and lpx/vendor_multiple. Band: half and twice (assumption).",
         )
         for name, value in basis.items()

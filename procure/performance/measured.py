@@ -29,6 +29,7 @@ from procure.csvtext import numbers
 from procure.errors import Fault, InputError, nearest
 from procure.performance.files import read_csv
 from procure.performance.observations import LENGTH_DRAWN
+from procure.schema import Evidence
 from procure.sizing import card_names
 from procure.sizing.formats import weight_encodings
 
@@ -65,14 +66,14 @@ class Curves:
 
     Attributes:
         table: the rows, numbers as numbers.
-        evidence: ``measured`` or ``user``.
+        evidence: measured, or a user's.
         vintage: the software vintage that they hold for, or "" for every one.
         file: where the rows were read, for messages.
         drawn: mean length that ran over the length stated; a user states the lengths that ran.
     """
 
     table: pd.DataFrame
-    evidence: str
+    evidence: Evidence
     vintage: str
     file: str = ""
     drawn: float = 1.0
@@ -105,7 +106,7 @@ class Curves:
         faults = _named(file, table, catalogue, cards)
         if faults:
             raise InputError(faults)
-        return cls(table, "user", "", file)
+        return cls(table, Evidence.USER, "", file)
 
     @classmethod
     def of_premises(cls, premises: Mapping[str, Fact]) -> Curves:
@@ -130,7 +131,7 @@ class Curves:
         if faults:
             raise InputError(faults)
         raw = pd.DataFrame(rows, columns=list(COLUMNS), dtype=object).reindex(columns=[*COLUMNS, *EXTRA], fill_value="")
-        return cls(_checked(raw, "premises"), "measured", "base", drawn=LENGTH_DRAWN)
+        return cls(_checked(raw, "premises"), Evidence.MEASURED, "base", drawn=LENGTH_DRAWN)
 
     def of(self, sku: str, card: str, weight_precision: str, vintage: str, *, with_lpx: bool = False) -> pd.DataFrame:
         """Rows for a pool, card and precision at a vintage, in order of TPS/User."""

@@ -21,6 +21,7 @@ from procure.catalogue import Catalogue
 from procure.csvtext import numbers
 from procure.errors import Fault, InputError, nearest
 from procure.performance.files import read_csv
+from procure.schema import SkuKind
 from procure.sizing import Card, load_card
 
 if TYPE_CHECKING:
@@ -102,7 +103,7 @@ class _Known:
         if name not in self.skus:
             try:
                 found = self.catalogue.sku(name)
-                self.skus[name] = found if found.kind == "gpu" else None
+                self.skus[name] = found if found.kind is SkuKind.GPU else None
             except InputError:
                 self.skus[name] = None
         return self.skus[name]

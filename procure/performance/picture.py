@@ -6,13 +6,16 @@ from pathlib import Path
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
+from procure.schema import Evidence
+
 if TYPE_CHECKING:
     import pandas as pd
 
     from procure.performance.figure import Load
 
 
-_STYLES = {"vendor claim": "--", "projection": ":"}
+_STYLES: dict[str, tuple[str, str]] = {Evidence.VENDOR: ("--", "Dashed"), Evidence.PROJECTION: (":", "Dotted")}
+"""Lines of what was not measured, and what a reader calls them."""
 
 
 def _legend(lines: pd.DataFrame, dots: list[dict[str, Any]]) -> str:
@@ -20,9 +23,7 @@ def _legend(lines: pd.DataFrame, dots: list[dict[str, Any]]) -> str:
     lengths = dict.fromkeys(f"{dot['isl']:,.0f}/{dot['osl']:,.0f}" for dot in dots)
     said = [f"Dots: measured at {', '.join(lengths)} tokens."] if dots else ["Nothing measured on this card."]
     kinds = set(lines["evidence"])
-    said += [
-        f"{word}: {kind}." for kind, word in (("vendor claim", "Dashed"), ("projection", "Dotted")) if kind in kinds
-    ]
+    said += [f"{word}: {kind}." for kind, (_, word) in _STYLES.items() if kind in kinds]
     return " ".join([*said, "Bands: low to high"])
 
 
@@ -43,7 +44,7 @@ def draw(lines: pd.DataFrame, dots: list[dict[str, Any]], load: Load, vintage: s
     FigureCanvasAgg(picture)
     left, right = picture.subplots(1, 2)
     for position, (name, line) in enumerate(lines.groupby("pool", sort=False)):
-        colour, style = f"C{position}", _STYLES.get(str(line["evidence"].iloc[0]), "-")
+        colour, style = f"C{position}", _STYLES.get(line["evidence"].iloc[0], ("-", ""))[0]
         speed, rate = line["tps_user"], line["tokens_per_s_per_mw"] / 1000
         left.plot(speed, rate, style, color=colour, label=str(name))
         left.fill_between(speed, (rate * line["low"]).clip(lower=0.1), rate * line["high"], color=colour, alpha=0.12)

@@ -20,6 +20,7 @@ from procure.performance.prefill import prefill_group_gpus, prefill_wall_s
 from procure.performance.queueing import Queue
 from procure.performance.tables import DecodePoint
 from procure.performance.work import work_of
+from procure.schema import Evidence
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -89,8 +90,8 @@ def decode_points(
     if setup.curves is not None:
         table = _with_own(table, deployment, unique, setup.curves)
     if pool.projection:
-        table.loc[table["evidence"] == "physics", "evidence"] = "projection"
-        named = table["evidence"] != "user"
+        table.loc[table["evidence"] == Evidence.PHYSICS, "evidence"] = Evidence.PROJECTION.value
+        named = table["evidence"] != Evidence.USER
         table.loc[named, "source"] += f"; {pool.name} is a projection of {pool.projection}"
     table["distance"] = _distance(table, deployment, unique)
     return _for_every_element(table, inverse.ravel())[list(COLUMNS)]
@@ -107,14 +108,14 @@ def _distance(table: pd.DataFrame, deployment: Deployment, asked: np.ndarray) ->
         if known is not None:
             paired = deployment.lpx is not None
             found = np.minimum(found, distance_of_curves(known, pool, card, context, speed, paired=paired))
-    return np.where(table["evidence"].isin(["measured", "user"]), 0.0, found)
+    return np.where(table["evidence"].isin([Evidence.MEASURED, Evidence.USER]), 0.0, found)
 
 
 def _physical(deployment: Deployment, asked: np.ndarray) -> pd.DataFrame:
     """Points from physics at full power, with evidence and source."""
     table = _solved(deployment, asked.tobytes()).copy()
     setup, rules, paired = deployment.setup, deployment.setup.rules, deployment.lpx is not None
-    table["evidence"] = "vendor claim" if paired else "physics"
+    table["evidence"] = (Evidence.VENDOR if paired else Evidence.PHYSICS).value
     table["source"] = rules.lpx.source if paired else rules.source
     table["source_date"] = rules.lpx.date
     if not paired:
@@ -140,7 +141,7 @@ def _with_own(table: pd.DataFrame, deployment: Deployment, asked: np.ndarray, ow
     users = anchored(physical, deployment, asked, own, lambda *which: factor * _reached_rates(*which))
     if users is physical:
         return table
-    packaged = set(table.loc[table["evidence"] == "measured", "element"])
+    packaged = set(table.loc[table["evidence"] == Evidence.MEASURED, "element"])
     packaged -= set(users.loc[users["evidence"] == own.evidence, "element"])
     kept = [users[~users["element"].isin(packaged)], table[table["element"].isin(packaged)]]
     return pd.concat(kept).sort_values("element", kind="stable", ignore_index=True)
@@ -181,7 +182,7 @@ def _slower(table: pd.DataFrame, factor: float) -> pd.DataFrame:
         return table
     freed = (1.0 - factor) * table["cache_bytes_per_gpu"]
     return table.assign(
-        evidence=table["evidence"].replace("measured", "physics"),
+        evidence=table["evidence"].replace(Evidence.MEASURED.value, Evidence.PHYSICS.value),
         source=table["source"] + f"; times {factor:g} for the power mode (premise)",
         **{name: factor * table[name] for name in ("batch_per_replica", "streams_per_gpu", "tokens_per_s_per_gpu")},
         free_hbm_bytes_per_gpu=table["free_hbm_bytes_per_gpu"] + freed,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from procure.plan.plan import frame
+from procure.schema import Evidence, Span
 from procure.timekey import grouped, summed
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ def premises_table(case: Case) -> pd.DataFrame:
 
 def _row(name: str, fact: Fact) -> tuple[Any, ...]:
     return (
-        name, _text(fact.value), fact.unit, _text(fact.low), _text(fact.high), fact.kind, fact.source,
+        name, _text(fact.value), fact.unit, _text(fact.low), _text(fact.high), str(fact.kind), fact.source,
         fact.source_date, fact.note,
     )  # fmt: skip
 
@@ -38,11 +39,11 @@ def _text(value: Any) -> str:
 
 def evidence_shares(tables: dict[str, pd.DataFrame], case: Case) -> dict[str, dict[str, float]]:
     """Shares by kind of evidence: of the planned capital by its prices, of rack-seconds by their operating points."""
-    planned = tables["purchases"][tables["purchases"]["span"] == "planned"]
+    planned = tables["purchases"][tables["purchases"]["span"] == Span.PLANNED]
     kind = {sku: case.catalogue.price_fact(sku, case.quarters[0]).kind for sku in set(planned["sku"])}
     money = grouped(planned.assign(kind=planned["sku"].map(kind)), ["kind"])["capex_usd"].sum()
     work = grouped(tables["serving"], ["evidence"])["racks"].sum().add(
-        pd.Series({"physics": summed(tables["prefill"], "racks")}), fill_value=0.0
+        pd.Series({Evidence.PHYSICS.value: summed(tables["prefill"], "racks")}), fill_value=0.0
     )  # fmt: skip
     return {"money": _shares(money), "rack_seconds": _shares(work)}
 

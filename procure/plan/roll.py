@@ -18,7 +18,7 @@ from procure.demand.reuse import curves_of
 from procure.files import fill_folder
 from procure.quarter import Quarter
 from procure.rules.payments import paid_share
-from procure.schema import Resource
+from procure.schema import Origin, Resource
 from procure.timekey import grouped, summed
 
 if TYPE_CHECKING:
@@ -120,18 +120,18 @@ def roll(
 
 def _fleet(case: Case, plan: Plan, first: Quarter) -> pd.DataFrame:
     """What stands at the end of the first quarter, at the prices paid."""
-    paid: dict[tuple[str, str, str, str], tuple[float, float]] = {}
+    paid: dict[tuple[Origin, str, str, str], tuple[float, float]] = {}
 
-    def add(origin: str, site: str, sku: str, vintage: str, count: float, price: float) -> None:
+    def add(origin: Origin, site: str, sku: str, vintage: str, count: float, price: float) -> None:
         units, money = paid.get((origin, site, sku, vintage), (0.0, 0.0))
         paid[origin, site, sku, vintage] = (units + count, money + count * price)
 
     for r in _each(case.tables["fleet"]):
-        add("fleet", r.site, r.sku, r.in_service, r.count, r.paid_usd_per_unit)
+        add(Origin.FLEET, r.site, r.sku, r.in_service, r.count, r.paid_usd_per_unit)
     for r in _each(case.tables["orders"]):
-        add("order", r.site, r.sku, r.delivery, r.count, r.price_usd_per_unit)
+        add(Origin.ORDER, r.site, r.sku, r.delivery, r.count, r.price_usd_per_unit)
     for r in _each(plan.tables["purchases"]):
-        add("purchase", r.site, r.sku, r.delivery_quarter, r.count, _unit_usd(r))
+        add(Origin.PURCHASE, r.site, r.sku, r.delivery_quarter, r.count, _unit_usd(r))
     retirable = {(r.site, r.sku, r.in_service): r.retirable for r in _each(case.tables["fleet"])}
     merged: dict[tuple[str, str, str], tuple[float, float]] = {}
     closing = plan.tables["fleet"]

@@ -14,7 +14,7 @@ from procure.plan.plan import frame
 from procure.plan.tables import Cash, Placement, Prefilled, Serving, UnitCost
 from procure.quarter import SECONDS_PER_QUARTER
 from procure.rules.worth import residual_usd
-from procure.schema import CostLine
+from procure.schema import RECOMPUTE, CostLine, SkuKind, Tier
 from procure.timekey import one_block, unmixed
 
 CACHED, COMPUTED, OUTPUT = "cached input", "computed input", "output"
@@ -126,13 +126,13 @@ def _uses(
         share = mean[fill.quarter, fill.workload, fill.bucket] * present[fill.quarter]
         uses[fill.site, fill.sku][fill.workload, COMPUTED] += fill.racks * share
     kind = dict(zip(instance["skus"]["sku"], instance["skus"]["kind"], strict=True))
-    frames = [sku for sku, of in kind.items() if of == "cmx_rack"]
+    frames = [sku for sku, of in kind.items() if of == SkuKind.CMX_RACK]
     brings: dict[str, list[str]] = defaultdict(list)
     for unit in instance.rows(StoreUnit):
-        if kind[unit.sku] != "gpu":
+        if kind[unit.sku] != SkuKind.GPU:
             brings[unit.store].append(unit.sku)
     for placed in Placement.rows(tables["kv_placement"]):
-        for sku in [*brings[placed.store], *(frames if placed.tier == "cmx" else [])]:
+        for sku in [*brings[placed.store], *(frames if placed.tier is Tier.CMX else [])]:
             uses[placed.site, sku][placed.workload, CACHED] += placed.parked_bytes * present[placed.quarter]
     return uses
 
@@ -147,7 +147,7 @@ def _million_tokens(instance: Instance, tables: dict[str, pd.DataFrame], present
     for fill in Prefilled.rows(tables["prefill"]):
         key = (fill.quarter, fill.workload, fill.bucket)
         requests = fill.requests_per_s * mean[key] * SECONDS_PER_QUARTER * present[fill.quarter] / 1e6
-        cached = found[key].shared_tokens if fill.store == "recompute" else found[key].reused_tokens
+        cached = found[key].shared_tokens if fill.store == RECOMPUTE else found[key].reused_tokens
         millions[fill.workload, CACHED] += requests * cached
         millions[fill.workload, COMPUTED] += requests * (length[key].input_tokens - cached)
     for row in Serving.rows(tables["serving"]):

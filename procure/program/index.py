@@ -11,7 +11,7 @@ import pandas as pd
 from procure.instance import Instance
 from procure.instance.tables import Expansion, Fixed, LpxCopy, PodPlaces, SkuRow, StoreUnit, Task, Workload
 from procure.rules.places import hosts_of
-from procure.schema import Row
+from procure.schema import RECOMPUTE, Row
 from procure.timekey import TimeKey, time_keys
 
 T = TypeVar("T")
@@ -191,9 +191,7 @@ class Index:
             for o in options
             for site in self.sites
             if (site, o.sku, o.at.t) in self.in_stock
-            and (
-                o.store == "recompute" or any((site, u.sku, o.at.t) in self.in_stock for u in self.store_units[o.store])
-            )
+            and (o.store == RECOMPUTE or any((site, u.sku, o.at.t) in self.in_stock for u in self.store_units[o.store]))
         ]
         self.serve_by_pool = group(self.serve, lambda x: (x[1], x[0].sku, x[0].at))
         self.prefill_by_pool = group(self.prefill, lambda x: (x[1], x[0].sku, x[0].at))
@@ -207,14 +205,12 @@ class Index:
         self.kept = [
             (at, site, w, age.interval, store)
             for at, site, w, store in sorted({
-                (o.at, site, o.workload, o.store) for o, site in self.prefill if o.store != "recompute"
+                (o.at, site, o.workload, o.store) for o, site in self.prefill if o.store != RECOMPUTE
             })
             for age in self.ages[at, w]
         ]  # fmt: skip
         self.kv_bytes = lookup(self.timed("parked"), ["at", "workload"], "kv_bytes")
-        self.reads = group(
-            (x for x in self.prefill if x[0].store != "recompute"), lambda x: (x[0].at, x[1], x[0].store)
-        )
+        self.reads = group((x for x in self.prefill if x[0].store != RECOMPUTE), lambda x: (x[0].at, x[1], x[0].store))
         self.kept_by_store = group(self.kept, lambda k: (k[0], k[1], k[4]))
 
     def _out_of_reach(self) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from procure.schema import SkuKind
+
 POD_PLACES = {"nvl72_per_pod": "NVL72", "lpx_per_pod": "LPX", "cmx_racks_per_pod": "CMX"}
 """Kinds of places of a pod, by the column that says how many a pod has, with what stands in them."""
 
@@ -13,8 +15,8 @@ def pod_places(sku: Any) -> dict[str, float]:
     """Places that one unit takes in a pod, by kind of place (:data:`POD_PLACES`); of each kind perhaps none."""
     return {
         "nvl72_per_pod": float(sku.pod_slots),
-        "lpx_per_pod": float(sku.kind == "lpx"),
-        "cmx_racks_per_pod": float(sku.kind == "cmx_rack"),
+        "lpx_per_pod": float(sku.kind == SkuKind.LPX),
+        "cmx_racks_per_pod": float(sku.kind == SkuKind.CMX_RACK),
     }
 
 
@@ -24,8 +26,8 @@ def hosts_of(name: str, skus: Mapping[str, Any]) -> dict[str, float]:
     A kit goes into its host, an enclosure into any CMX rack. A host that no plan can have is left out.
     """
     sku = skus[name]
-    if sku.kind == "ssd_kit":
+    if sku.kind == SkuKind.SSD_KIT:
         return {sku.host: float(skus[sku.host].places)} if sku.host in skus else {}
-    if sku.kind == "cmx_enclosure":
-        return {rack: float(row.places) for rack, row in skus.items() if row.kind == "cmx_rack"}
+    if sku.kind == SkuKind.CMX_ENCLOSURE:
+        return {rack: float(row.places) for rack, row in skus.items() if row.kind == SkuKind.CMX_RACK}
     return {}

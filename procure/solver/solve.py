@@ -27,6 +27,7 @@ from procure.plan.unit_costs import cost_warnings, unit_costs_summary
 from procure.plan.verify import checks_of
 from procure.program import Program
 from procure.program import build as build_program
+from procure.schema import Span
 from procure.solver.answer import Values, tables_of
 from procure.solver.compile import Compiled, compile_program, limited
 from procure.solver.decompose import Decomposition, Solution
@@ -214,7 +215,7 @@ def _summary(
     method: Method,
 ) -> Summary:
     objective, bound = _cost_usd(compiled, tables, final)
-    planned = tables["purchases"][tables["purchases"]["span"] == "planned"]
+    planned = tables["purchases"][tables["purchases"]["span"] == Span.PLANNED]
     return {
         "case": case.name,
         "case_folder": None if case.source is None else str(case.source),

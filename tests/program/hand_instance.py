@@ -159,6 +159,6 @@ def lpx_points(tables: dict[str, pd.DataFrame], alone: bool = False) -> None:
             2.0,
             1.0,
             0.9,
-            "vendor",
+            "vendor claim",
         )
         rows(tables, "serve", point)

@@ -11,13 +11,13 @@ from procure.plan.limits import Rows
 from procure.plan.part import Check
 from procure.plan.standing import Standing
 from procure.plan.tables import Kept, Prefilled
-from procure.schema import RECOMPUTE, SkuKind
+from procure.schema import RECOMPUTE, SkuKind, Tier
 
 
 def limits(s: Standing, rows: Rows) -> None:
     """Reads of CMX, and the work of requests whose caches lie there, against racks that read it, in pods with CMX."""
     port = {r.sku: r.read_bytes_per_s for r in s.instance.rows(StoreReader)}
-    cmx = {r.store for r in s.instance.rows(Store) if r.tier == "cmx"}
+    cmx = {r.store for r in s.instance.rows(Store) if r.tier is Tier.CMX}
     fills = {(r.t, r.workload, r.bucket, r.sku, r.store): r for r in s.instance.rows(Prefill)}
     frames = [name for name, sku in s.sku.items() if sku.kind is SkuKind.CMX_RACK]
     full, both = _least_on_readers(s, set(port))

@@ -10,7 +10,7 @@ from procure.program.declare import block_rows
 from procure.program.index import Index, group
 from procure.program.linear import Terms
 from procure.program.part import Part
-from procure.schema import RECOMPUTE
+from procure.schema import RECOMPUTE, SkuKind, Tier
 from procure.timekey import TimeKey
 
 Least = dict[tuple[TimeKey, str, str], float]
@@ -20,7 +20,7 @@ def _add_places_near(m: Any, index: Index, row: Terms, site: str, t: int) -> Non
     """Subtract the NVL72 places of pods that have CMX: one pod for each CMX rack that is not reserved, at most."""
     per_pod = float(index.pods_at[site].nvl72_per_pod)
     for name, sku in index.sku.items():
-        if sku.kind == "cmx_rack" and (site, name, t) in index.in_stock:
+        if sku.kind is SkuKind.CMX_RACK and (site, name, t) in index.in_stock:
             row.add(-per_pod, m.own[site, name, t])
             row.constant += per_pod * index.reserved.get((t, site, name), 0.0)
 
@@ -38,7 +38,8 @@ def cmx_reads_in_pods(m: Any, index: Index) -> None:
     that their number bounds the pods with CMX. Left out where reads cross pods.
     """
     reads = group(
-        (x for rows in index.reads.values() for x in rows if index.tier[x[0].store] == "cmx"), lambda x: (x[1], x[0].at)
+        (x for rows in index.reads.values() for x in rows if index.tier[x[0].store] == Tier.CMX),
+        lambda x: (x[1], x[0].at),
     )
 
     def rule(m: Any, site: str, at: TimeKey) -> Any:
@@ -82,7 +83,7 @@ def cmx_sessions_in_pods(m: Any, index: Index) -> None:
     requests: the plan may choose points that take more.
     """
     decode, full = least_work_near(index)
-    stores = {store for store, tier in index.tier.items() if tier == "cmx"}
+    stores = {store for store, tier in index.tier.items() if tier == Tier.CMX}
     keys = sorted({(site, at) for at, site, store in index.kept_by_store if store in stores})
     readers = [name for name in index.reader_bytes_per_s if name in index.sku]
 

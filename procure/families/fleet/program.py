@@ -16,6 +16,7 @@ from procure.program.linear import Terms
 from procure.program.part import Part
 from procure.quarter import Quarter
 from procure.rules.worth import residual_usd, sale_usd
+from procure.schema import Origin
 
 
 def retirable(index: Index) -> list[tuple[str, int]]:
@@ -123,7 +124,7 @@ def fleet(d: Decided) -> pd.DataFrame:
     for site, sku, t in d.index.orders:
         count = d.value.whole(d.m.buy[site, sku, t])
         if count:
-            batches.append((site, sku, "purchase", t + int(d.index.sku[sku].lead_quarters), count, {}))
+            batches.append((site, sku, Origin.PURCHASE, t + int(d.index.sku[sku].lead_quarters), count, {}))
     rows = []
     for site, sku, origin, vintage, count, sold in batches:
         label = str(Quarter.from_index(start + vintage))

@@ -10,6 +10,7 @@ from procure.program.declare import block_rows, first_stage_rows, recourse
 from procure.program.index import Index, group
 from procure.program.linear import Terms
 from procure.program.part import Part
+from procure.schema import SkuKind
 from procure.timekey import TimeKey
 
 
@@ -37,7 +38,8 @@ def kits_within_hosts(m: Any, index: Index) -> None:
     Units. ``places`` is 1, less the share of the bays that drives inside the host's price take.
     """
     kits = group(
-        (k for k in index.stock if index.sku[k[1]].kind == "ssd_kit"), lambda k: (k[0], index.sku[k[1]].host, k[2])
+        (k for k in index.stock if index.sku[k[1]].kind is SkuKind.SSD_KIT),
+        lambda k: (k[0], index.sku[k[1]].host, k[2]),
     )
 
     def rule(m: Any, site: str, host: str, t: int) -> Any:
@@ -89,8 +91,8 @@ def enclosures_in_racks(m: Any, index: Index) -> None:
     Units; 1 to 16 in the reference rack.
     """
     racks, enclosures = (
-        group((k for k in index.stock if index.sku[k[1]].kind == kind), lambda k: (k[0], k[2]))
-        for kind in ("cmx_rack", "cmx_enclosure")
+        group((k for k in index.stock if index.sku[k[1]].kind is kind), lambda k: (k[0], k[2]))
+        for kind in (SkuKind.CMX_RACK, SkuKind.CMX_ENCLOSURE)
     )
     keys = sorted(set(racks) | set(enclosures))
 

@@ -16,6 +16,7 @@ from procure.program.linear import Terms
 from procure.program.part import Part
 from procure.program.present import add_present, add_work
 from procure.rules.caches import held_seconds
+from procure.schema import RECOMPUTE, Tier
 from procure.timekey import TimeKey
 
 
@@ -66,7 +67,7 @@ def hits_from_kept(m: Any, index: Index) -> None:
     reach the copy. A cohort is kept at the mix of buckets, so its hits are at that mix: one row for all buckets
     together would let a few kept caches give all their hits to the longest bucket.
     """
-    reading = group((x for x in index.prefill if x[0].store != "recompute"),
+    reading = group((x for x in index.prefill if x[0].store != RECOMPUTE),
                     lambda x: (x[0].at, x[1], x[0].workload, x[0].bucket, x[0].store))  # fmt: skip
 
     def rule(m: Any, at: TimeKey, site: str, workload: str, bucket: str, store: str) -> Any:
@@ -106,7 +107,7 @@ def parked_within_store(m: Any, index: Index) -> None:
             pool = (site, unit.sku, at)
             if (site, unit.sku, at.t) not in index.in_stock:
                 continue
-            if index.tier[store] != "hbm":
+            if index.tier[store] != Tier.HBM:
                 add_present(m, index, row, -unit.bytes / BYTES_PER_UNIT, pool)
                 continue
             idle = idle_hbm[unit.sku] / BYTES_PER_UNIT
@@ -142,7 +143,7 @@ def placement(d: Decided) -> pd.DataFrame:
             entry[4] = max(entry[4], d.index.ages[at, w][interval].age_to_s)
     for o, site in d.index.prefill:
         share = d.value(d.m.prefill[o.option, site])
-        if o.store != "recompute" and share > TINY:
+        if o.store != RECOMPUTE and share > TINY:
             entry = parked[o.at, site, o.workload, o.store]
             entry[1] += share * o.rate
             entry[2] += share * o.rate * o.read_bytes

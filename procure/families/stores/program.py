@@ -13,6 +13,7 @@ from procure.program.linear import Terms
 from procure.program.part import Part
 from procure.program.present import add_present
 from procure.quarter import SECONDS_PER_DAY, SECONDS_PER_QUARTER
+from procure.schema import Tier
 from procure.timekey import TimeKey
 
 
@@ -55,7 +56,7 @@ def reader_limit(m: Any, index: Index) -> None:
     TB/s. Only CMX stands apart from its readers; all its stores g are read through the same ports.
     """
     reads = group(
-        (x for rows in index.reads.values() for x in rows if index.tier[x[0].store] == "cmx"),
+        (x for rows in index.reads.values() for x in rows if index.tier[x[0].store] == Tier.CMX),
         lambda x: (x[0].at, x[1], x[0].sku),
     )
 
