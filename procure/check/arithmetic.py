@@ -16,7 +16,7 @@ import pandas as pd
 from procure.instance import build
 from procure.instance.first_token import Best, at_best
 from procure.instance.tables import Note, Prefill, Serve, SkuRow
-from procure.schema import RECOMPUTE, SkuKind
+from procure.schema import RECOMPUTE, Resource, SkuKind
 
 if TYPE_CHECKING:
     from procure.case import Case
@@ -284,10 +284,14 @@ def least_load(supply: Supply, t: int, *, reuse: bool) -> float:
     return float(answer.fun) if answer.status == 0 else float("inf")
 
 
+def _of_power(table: pd.DataFrame) -> pd.DataFrame:
+    return table[table["resource"] == Resource.POWER]
+
+
 def _power(supply: Supply) -> list[tuple[object, ...]]:
     """Least power for the demand, every request on the pool that draws least for it, against what sites can have."""
     name = "Power for the demand on the most efficient pools"
-    use = supply.table("resource_use").query("resource == @Resource.POWER.value").groupby("sku")["per_unit"].min()
+    use = _of_power(supply.table("resource_use")).groupby("sku")["per_unit"].min()
     usable = supply.table("skus").set_index("sku")["usable_share"]
     rates = supply.table("rates")
     serve, prefill = supply.table("serve"), supply.table("prefill")
@@ -301,8 +305,8 @@ def _power(supply: Supply) -> list[tuple[object, ...]]:
     rate = rates.set_index(keys)["requests_per_s"]
     needed = (per_request * rate).fillna(0.0).groupby(level="t").sum()
     rows: list[tuple[object, ...]] = []
-    built = supply.table("site_limits").query("resource == @Resource.POWER.value").groupby("t")["limit"].sum()
-    adds = supply.table("expansion_adds").query("resource == @Resource.POWER.value")
+    built = _of_power(supply.table("site_limits")).groupby("t")["limit"].sum()
+    adds = _of_power(supply.table("expansion_adds"))
     steps = supply.table("expansions").merge(adds, on=["site", "expansion"])
     for t, limit in built.items():
         ready = steps[steps["lead_quarters"] <= t]
