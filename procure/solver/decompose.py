@@ -43,7 +43,7 @@ PATIENCE = 6
 CLEARLY = 1e-6
 """Units of the column that mends it most by which a cut is moved that keeps being broken by rounding."""
 ROUGH_SECONDS = 10.0
-"""Wall seconds that a master which need not be close may take."""
+"""CPU seconds that a master which need not be close may take."""
 
 
 @dataclass(frozen=True)
@@ -275,17 +275,17 @@ class _Run:
 
     def _propose(self, aim: float, exact: bool) -> Proposal:
         """The master's next fleet within a gap; ``exact`` has its bound with every integer whole."""
-        seconds = ROUGH_SECONDS if aim > self._closest() else INFINITY
+        cpu_s = ROUGH_SECONDS if aim > self._closest() else INFINITY
         if exact:
-            return self.master.whole(aim, seconds, self._enough(), self._start())
+            return self.master.whole(aim, cpu_s, self._enough(), self._start())
         size = self.best_cost if self.best is not None else self.bound
-        return self.master.nearly_whole(aim, seconds, self._enough(), self._start(), size)
+        return self.master.nearly_whole(aim, cpu_s, self._enough(), self._start(), size)
 
     def _try_with_margin(self) -> None:
         """Look for an incumbent at a distance from the cuts that grows with what fleets are short of."""
         if not self.margin.any() or self.options.left() <= 0:
             return
-        found = self.master.with_margin(self.margin, ROUGH_GAP, min(ROUGH_SECONDS, self.options.left()))
+        found = self.master.with_margin(self.margin, ROUGH_GAP, ROUGH_SECONDS)
         if found.x is None or found.theta is None:
             self.margin /= 4  # no fleet has that much room
             return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -22,7 +23,7 @@ WHOLE = 1e-6
 STALE = 1e-7
 """Relative distance between an answer's objective and what its values cost at which they do not belong together."""
 POLISH_SECONDS = 5.0
-"""Wall seconds for making minor integers whole beside a fleet whose major ones are fixed."""
+"""CPU seconds for making minor integers whole beside a fleet whose major ones are fixed."""
 
 
 @dataclass(frozen=True)
@@ -94,14 +95,12 @@ class Master:
         answer = self._run(np.zeros_like(self.integer), self.options.left())
         return self._proposal(answer, answer.objective if answer.status == "optimal" else None, whole=False)
 
-    def whole(self, gap: float, seconds: float, enough: float, start: np.ndarray | None) -> Proposal:
+    def whole(self, gap: float, cpu_s: float, enough: float, start: np.ndarray | None) -> Proposal:
         """A fleet in whole numbers within a gap; ``enough`` is a bound at which to stop, ``start`` an incumbent."""
-        answer = self._search(self.integer, gap, seconds, enough, start)
+        answer = self._search(self.integer, gap, cpu_s, enough, start)
         return self._proposal(answer, answer.bound, whole=True)
 
-    def nearly_whole(
-        self, gap: float, seconds: float, enough: float, start: np.ndarray | None, size: float
-    ) -> Proposal:
+    def nearly_whole(self, gap: float, cpu_s: float, enough: float, start: np.ndarray | None, size: float) -> Proposal:
         """A fleet in whole numbers whose bound lets cheap units be fractional, which is proven several times faster.
 
         The major integers are solved for, then fixed, and the minor ones made whole beside them. Without such a
@@ -109,8 +108,8 @@ class Master:
         """
         major = self.integer & ~self._minor(size)
         if (major == self.integer).all():
-            return self.whole(gap, seconds, enough, start)
-        rough = self._search(major, gap, seconds, enough, start)
+            return self.whole(gap, cpu_s, enough, start)
+        rough = self._search(major, gap, cpu_s, enough, start)
         if rough.values is None or (rough.bound is not None and rough.bound >= enough):
             return Proposal(rough.status, None, None, rough.bound)
         fixed = np.flatnonzero(major).astype(np.int32)
@@ -119,11 +118,11 @@ class Master:
         answer = self._search(self.integer, gap / 4, POLISH_SECONDS, INFINITY, None)
         self.solver.changeColsBounds(len(fixed), fixed, self._lower[fixed], self._upper[fixed])
         if answer.values is None:
-            return self.whole(gap, seconds, enough, start)
+            return self.whole(gap, cpu_s, enough, start)
         return self._proposal(answer, rough.bound, whole=True)
 
     def no_worse(
-        self, point: np.ndarray, helping: np.ndarray, hurting: np.ndarray, gap: float, seconds: float
+        self, point: np.ndarray, helping: np.ndarray, hurting: np.ndarray, gap: float, cpu_s: float
     ) -> Proposal:
         """A fleet in whole numbers with no less than a point of columns that help, and no more of those that hurt.
 
@@ -137,11 +136,11 @@ class Master:
         low[:count] = np.clip(np.ceil(point[helping] - WHOLE), lower[:count], upper[:count])
         high[count:] = np.clip(np.floor(point[hurting] + WHOLE), lower[count:], upper[count:])
         self.solver.changeColsBounds(len(index), index, low, high)
-        answer = self._search(self.integer, gap, seconds, INFINITY, None)
+        answer = self._search(self.integer, gap, cpu_s, INFINITY, None)
         self.solver.changeColsBounds(len(index), index, lower, upper)
         return self._proposal(answer, None, whole=True)
 
-    def with_margin(self, margin: np.ndarray, gap: float, seconds: float) -> Proposal:
+    def with_margin(self, margin: np.ndarray, gap: float, cpu_s: float) -> Proposal:
         """A fleet in whole numbers that keeps a margin from what is known not to serve.
 
         ``margin`` is in basis points of shortfall, per block: about what the last fleets were short of. The known cuts
@@ -150,7 +149,7 @@ class Master:
         """
         for row, cut, scale in self._feasibility:
             self.solver.changeRowBounds(row, -INFINITY, (-cut.constant - margin[cut.block]) / scale)
-        answer = self._search(self.integer, gap, seconds, INFINITY, None)
+        answer = self._search(self.integer, gap, cpu_s, INFINITY, None)
         for row, cut, scale in self._feasibility:
             self.solver.changeRowBounds(row, -INFINITY, -cut.constant / scale)
         return self._proposal(answer, None, whole=True)
@@ -164,25 +163,33 @@ class Master:
         counters = self._counted @ cheap[: self.count].astype(float) > 0
         return cheap | np.append(counters, np.zeros(self.blocks, dtype=bool))
 
-    def _search(self, kinds: np.ndarray, gap: float, seconds: float, enough: float, start: np.ndarray | None) -> Answer:
+    def _search(self, kinds: np.ndarray, gap: float, cpu_s: float, enough: float, start: np.ndarray | None) -> Answer:
+        """The best point within a gap, or when a bound is enough; ``cpu_s`` of this process at most.
+
+        CPU and not wall seconds: on a busy machine a search cut off by the clock finds no fleet, and the run that
+        would have ended in seconds goes on for minutes.
+        """
         set_option(self.solver, "mip_rel_gap", gap)
         set_option(self.solver, "mip_abs_gap", 1e-6 if self.objective == "cost" else PROVEN_SHORT)
         if start is not None:
             self.solver.setSolution(len(start), np.arange(len(start), dtype=np.int32), start)
+
+        begun = time.process_time()
 
         def stop(event: Any) -> None:
             if self.listener is not None and np.isfinite(enough):
                 self.listener(float(event.data_out.mip_dual_bound))
             # Said at every call: HiGHS keeps an interrupt from one run to the next.
             over = event.data_out.mip_dual_bound >= enough or self.options.left() <= 0
-            event.data_in.user_interrupt = bool(over)
+            event.data_in.user_interrupt = bool(over or time.process_time() - begun >= cpu_s)
 
         self.solver.cbMipInterrupt.subscribe(stop)
         try:
-            answer = self._run(kinds, min(seconds, self.options.left()), is_mip=True)
+            answer = self._run(kinds, self.options.left(), is_mip=True)
             if start is not None and self._stale(answer):
                 self.solver.clearSolver()
-                answer = self._run(kinds, min(seconds, self.options.left()), is_mip=True)
+                begun = time.process_time()
+                answer = self._run(kinds, self.options.left(), is_mip=True)
             return answer
         finally:
             self.solver.cbMipInterrupt.unsubscribe(stop)
