@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from procure.check.tables import Finding
 from procure.instance import build
 from procure.instance.first_token import Best, at_best
 from procure.instance.tables import Note, Prefill, Serve, SkuRow
@@ -21,8 +22,6 @@ from procure.schema import RECOMPUTE, Resource, SkuKind
 if TYPE_CHECKING:
     from procure.case import Case
     from procure.instance import Instance
-
-COLUMNS = ("finding", "quarter", "item", "value", "limit", "unit", "holds", "detail")
 
 DOUBTS = "Cells that may have been meant otherwise"
 """Finding of what was understood and stops nothing; the verbs say it before anything else."""
@@ -39,23 +38,23 @@ def check_case(case: Case, instance: Instance | None = None) -> pd.DataFrame:
         instance = build(case)
     supply = Supply(case, instance)
     parts = (_arrivals, _room, _servable, _in_time, _carried, _power, _small_pools, _held_back)
-    rows: list[tuple[object, ...]] = [
-        (DOUBTS, "", f"{doubt.file} {doubt.column}".strip(), np.nan, np.nan, "", True, str(doubt))
+    rows: list[Finding] = [
+        Finding(DOUBTS, "", f"{doubt.file} {doubt.column}".strip(), np.nan, np.nan, "", True, str(doubt))
         for doubt in case.doubts
     ]
     rows += [row for part in parts for row in part(supply)]
-    return pd.DataFrame(rows, columns=list(COLUMNS))
+    return Finding.frame(rows)
 
 
 def show(findings: pd.DataFrame) -> str:
     """The findings as lines of text, those that fail marked."""
-    findings = findings[findings["finding"] != DOUBTS]
+    said = [row for row in Finding.rows(findings) if row.finding != DOUBTS]
     lines = []
-    for name, group in findings.groupby("finding", sort=False):
-        lines.append(f"{name}")
-        lines += [f"  {'ok  ' if row.holds else 'FAIL'} {row.detail}" for row in group.itertuples()]
-    failed = int((~findings["holds"].astype(bool)).sum())
-    lines.append(f"{len(findings)} findings, {failed} fail." if failed else f"{len(findings)} findings, all hold.")
+    for name in dict.fromkeys(row.finding for row in said):
+        lines.append(name)
+        lines += [f"  {'ok  ' if row.holds else 'FAIL'} {row.detail}" for row in said if row.finding == name]
+    failed = sum(not row.holds for row in said)
+    lines.append(f"{len(said)} findings, {failed} fail." if failed else f"{len(said)} findings, all hold.")
     return "\n".join(lines)
 
 
@@ -124,24 +123,24 @@ class Supply:
         return serve.assign(can=[can[key] for key in needs], firm=[firm[key] for key in needs])
 
 
-def _arrivals(supply: Supply) -> list[tuple[object, ...]]:
-    rows: list[tuple[object, ...]] = []
+def _arrivals(supply: Supply) -> list[Finding]:
+    rows: list[Finding] = []
     for row in supply.instance.rows(SkuRow):
         if row.sku not in supply.arrival:
             continue
         t = supply.arrival[row.sku]
         order, quarter = supply.quarters[row.first_order_t], supply.quarters[t]
         text = f"{row.sku}: ordered in {order}, it can stand in {quarter} ({row.lead_quarters:.0f} quarters)."
-        rows.append(("Orders that can arrive", quarter, row.sku, t, np.nan, "quarter", True, text))
+        rows.append(Finding("Orders that can arrive", quarter, row.sku, t, np.nan, "quarter", True, text))
     return rows
 
 
-def _room(supply: Supply) -> list[tuple[object, ...]]:
+def _room(supply: Supply) -> list[Finding]:
     """Fleet and firm orders against the limits of their sites."""
     name = "Room for the fleet and firm orders"
     fixed, use, limits = (supply.table(part) for part in ("fixed", "resource_use", "site_limits"))
     each = fixed.merge(use, on=["site", "sku"], how="left")
-    rows: list[tuple[object, ...]] = []
+    rows: list[Finding] = []
     for (site, resource), group in limits.groupby(["site", "resource"]):
         units = each[(each["site"] == site) & (each["resource"] == resource)]
         used = [float((units["count"] * units["per_unit"])[units["vintage_t"] <= t].sum()) for t in group["t"]]
@@ -152,11 +151,11 @@ def _room(supply: Supply) -> list[tuple[object, ...]]:
         text = f"{site}: {used[worst]:,.0f} of {limit:,.0f} {resource} in {supply.quarters[t]}."
         if not holds:
             text += " Retire units or raise the limit."
-        rows.append((name, supply.quarters[t], f"{site} {resource}", used[worst], limit, resource, holds, text))
+        rows.append(Finding(name, supply.quarters[t], f"{site} {resource}", used[worst], limit, resource, holds, text))
     return rows
 
 
-def _servable(supply: Supply) -> list[tuple[object, ...]]:
+def _servable(supply: Supply) -> list[Finding]:
     """Whether each workload has a pool that reaches its speed and can stand when it is asked for."""
     name = "A pool for every workload"
     rates = supply.table("rates")
@@ -164,7 +163,7 @@ def _servable(supply: Supply) -> list[tuple[object, ...]]:
     serve = supply.decode
     ways = serve.loc[serve["can"], ["t", "workload", "bucket", "deployment"]].drop_duplicates()
     found = asked.merge(ways, on=["t", "workload", "bucket"], how="left")
-    rows: list[tuple[object, ...]] = []
+    rows: list[Finding] = []
     for workload, group in found.groupby("workload"):
         without = group[group["deployment"].isna()]
         pools = sorted(group["deployment"].dropna().unique())
@@ -181,11 +180,11 @@ def _servable(supply: Supply) -> list[tuple[object, ...]]:
             buckets = without.loc[without["t"] == without["t"].min(), "bucket"].nunique()
             text = f"{workload}: no pool for {buckets} of its length buckets in {first}: {why}."
         quarters = int(without["t"].nunique())
-        rows.append((name, "", workload, quarters, 0, "quarters without", without.empty, text))
+        rows.append(Finding(name, "", workload, quarters, 0, "quarters without", without.empty, text))
     return rows
 
 
-def _in_time(supply: Supply) -> list[tuple[object, ...]]:
+def _in_time(supply: Supply) -> list[Finding]:
     """Whether the share asked for can see its first token in time: the test of the program, with everything bought.
 
     One row per workload with a TTFT, of the quarter in which it fares worst.
@@ -196,7 +195,7 @@ def _in_time(supply: Supply) -> list[tuple[object, ...]]:
         margin = best.in_time_share - best.asked_share
         if workload not in worst or margin < worst[workload][0]:
             worst[workload] = (margin, t, best)
-    rows: list[tuple[object, ...]] = []
+    rows: list[Finding] = []
     for workload, (_, t, best) in sorted(worst.items()):
         holds = best.short_share == 0.0
         text = f"{workload}: at best {best.in_time_share:.2%} within {best.target_s:g} s in {supply.quarters[t]}"
@@ -205,22 +204,22 @@ def _in_time(supply: Supply) -> list[tuple[object, ...]]:
         if not holds:
             text += f" Any plan is short by {best.short_share:.2%} or more."
         value, limit = best.in_time_share, best.asked_share
-        rows.append((name, supply.quarters[t], workload, value, limit, "share in time", holds, text))
+        rows.append(Finding(name, supply.quarters[t], workload, value, limit, "share in time", holds, text))
     return rows
 
 
-def _carried(supply: Supply) -> list[tuple[object, ...]]:
+def _carried(supply: Supply) -> list[Finding]:
     """Load of the fleet and firm orders in the quarters before any GPU order can arrive."""
     name = "What stands or is on the way, before own orders arrive"
     gpus = [sku for sku, kind in supply.kind.items() if kind == SkuKind.GPU]
     first = min((supply.arrival[sku] for sku in gpus if sku in supply.arrival), default=len(supply.quarters))
-    rows: list[tuple[object, ...]] = []
+    rows: list[Finding] = []
     for t in range(min(first, len(supply.quarters))):
         kept, again = least_load(supply, t, reuse=True), least_load(supply, t, reuse=False)
         holds = kept <= 1 + 1e-9
         text = f"{supply.quarters[t]}: {_load(kept)} if all caches are kept; "
         text += f"{_load(again)} if every prompt is computed again."
-        rows.append((name, supply.quarters[t], "GPUs", kept, 1.0, "share of usable GPUs", holds, text))
+        rows.append(Finding(name, supply.quarters[t], "GPUs", kept, 1.0, "share of usable GPUs", holds, text))
     return rows
 
 
@@ -288,7 +287,7 @@ def _of_power(table: pd.DataFrame) -> pd.DataFrame:
     return table[table["resource"] == Resource.POWER]
 
 
-def _power(supply: Supply) -> list[tuple[object, ...]]:
+def _power(supply: Supply) -> list[Finding]:
     """Least power for the demand, every request on the pool that draws least for it, against what sites can have."""
     name = "Power for the demand on the most efficient pools"
     use = _of_power(supply.table("resource_use")).groupby("sku")["per_unit"].min()
@@ -304,25 +303,26 @@ def _power(supply: Supply) -> list[tuple[object, ...]]:
     per_request = decode.add(fill, fill_value=0.0)
     rate = rates.set_index(keys)["requests_per_s"]
     needed = (per_request * rate).fillna(0.0).groupby(level="t").sum()
-    rows: list[tuple[object, ...]] = []
+    rows: list[Finding] = []
     built = _of_power(supply.table("site_limits")).groupby("t")["limit"].sum()
     adds = _of_power(supply.table("expansion_adds"))
     steps = supply.table("expansions").merge(adds, on=["site", "expansion"])
-    for t, limit in built.items():
+    for t, limit in zip(built.index.tolist(), built.tolist(), strict=True):
         ready = steps[steps["lead_quarters"] <= t]
         most = float(limit) + float((ready["adds"] * ready["max_count"]).sum())
         value = float(needed.get(t, 0.0))
         text = f"{supply.quarters[t]}: {value / 1e3:.1f} MW of {limit / 1e3:.1f} MW built"
         text += f", {most / 1e3:.1f} MW with every expansion that can be ready." if most > limit else "."
-        rows.append((name, supply.quarters[t], "all sites", value, most, "kW", value <= most + 1e-6, text))
+        rows.append(Finding(name, supply.quarters[t], "all sites", value, most, "kW", value <= most + 1e-6, text))
     return rows
 
 
-def _held_back(supply: Supply) -> list[tuple[object, ...]]:
+def _held_back(supply: Supply) -> list[Finding]:
     """Lengths and growth that a cap stops, and what else the demand has to say: for information, all hold."""
     name = "Lengths and reuse that a limit holds back"
     return [
-        (name, "", note.workload, 0, np.nan, note.topic, True, note.sentence) for note in supply.instance.rows(Note)
+        Finding(name, "", note.workload, 0, np.nan, note.topic, True, note.sentence)
+        for note in supply.instance.rows(Note)
     ]
 
 
@@ -330,7 +330,7 @@ KEPT_S, LOSS = 20.0, 0.02
 """Seconds of traffic kept, as HBM and DRAM hold, at which small pools are judged; and the loss of hits that is said."""
 
 
-def _small_pools(supply: Supply) -> list[tuple[object, ...]]:
+def _small_pools(supply: Supply) -> list[Finding]:
     """Units that see so little of a workload that caches of their own hit less: for information, all hold.
 
     A unit wholly busy with one workload sees usable share / unit-seconds per request of it. Instances leave the loss
@@ -348,11 +348,13 @@ def _small_pools(supply: Supply) -> list[tuple[object, ...]]:
     per_unit = (
         (seen["requests_per_s"] / seen["busy"] * usable.reindex(seen.index, level="sku")).groupby(level=[0, 1]).min()
     )
-    rows: list[tuple[object, ...]] = []
+    rows: list[Finding] = []
     for (sku, workload), rate in per_unit.items():
         loss = 1.0 - float(np.ravel(pool_factor(supply.case.catalogue.packaged.pools, rate, KEPT_S))[0])
         if loss > LOSS:
             text = f"{workload} on {sku}: a busy unit sees {rate:.2g} requests/s; caches that it keeps to itself hit "
             text += f"{loss:.0%} less than the curve. Plans leave that out; state rack_local_return_share to lower it."
-            rows.append(("Small pools", "", f"{workload} {sku}", rate, np.nan, "requests/s per unit", True, text))
+            rows.append(
+                Finding("Small pools", "", f"{workload} {sku}", rate, np.nan, "requests/s per unit", True, text)
+            )
     return rows

@@ -18,6 +18,9 @@ def _console() -> Console:
 
 def show_figure(lines: Any, load: Any, vintage: str) -> None:
     """One row per pool and TPS/User."""
+    from procure.performance.tables import FigurePoint
+
+    points = FigurePoint.rows(lines)
     title = (
         f"{load.card.name}, {load.input_tokens:,.0f} tokens in ({load.reused_share:.0%} reused), "
         f"{load.output_tokens:,.0f} out, software {vintage}; "
@@ -38,7 +41,7 @@ def show_figure(lines: Any, load: Any, vintage: str) -> None:
         "evidence",
     ):
         table.add_column(name, justify="left" if name in ("pool", "layout", "binding", "evidence") else "right")
-    for row in lines.itertuples():
+    for row in points:
         rate = row.tokens_per_s_per_mw / 1000
         table.add_row(
             row.pool,
@@ -55,7 +58,7 @@ def show_figure(lines: Any, load: Any, vintage: str) -> None:
         )
     console = _console()
     console.print(table)
-    for source in dict.fromkeys(part for text in lines["source"] for part in text.split("; ")):
+    for source in dict.fromkeys(part for row in points for part in row.source.split("; ")):
         console.print(f"  source: {source}")
 
 

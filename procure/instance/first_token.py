@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from procure.demand.lengths import SHARES
-from procure.instance.tables import Age, FirstToken, Fixed, OutOfReach, Prefill, Rate, SkuRow, Workload
+from procure.instance.tables import Age, FirstToken, Fixed, OutOfReach, Prefill, Rate, ReturnShare, SkuRow, Workload
 from procure.schema import RECOMPUTE
 
 MIDDLES = np.cumsum(SHARES) - SHARES / 2
@@ -173,7 +173,7 @@ def at_best(tables: Mapping[str, pd.DataFrame]) -> dict[tuple[int, str], Best]:
     hits: dict[tuple[int, str, str], list[Prefill]] = {}
     for way in Prefill.rows(ways[reused]):
         hits.setdefault((way.t, way.workload, way.bucket), []).append(way)
-    reach = {(r.t, r.workload, r.store): r.return_share for r in tables["return_shares"].itertuples()}
+    reach = {(r.t, r.workload, r.store): r.return_share for r in ReturnShare.rows(tables["return_shares"])}
     returns = tables["ages"].groupby(["t", "workload"])["return_share"].sum().clip(upper=1.0).to_dict()
     curves = curves_of(tables["first_token"])
     target = {r.workload: r for r in Workload.rows(tables["workloads"])}

@@ -143,7 +143,7 @@ def _work(tables: Mapping[str, pd.DataFrame]) -> dict[tuple[int, str, str, str],
     hits["in_flight"] = rate * (hits["decode_s"] + back * hits["ttft_s"] + (1.0 - back) * hits["ttft_s_full"])
     hits["units"] = rate * (hits["decode_rack_s"] + back * hits["rack_s"] + (1.0 - back) * hits["rack_s_full"])
     sums = hits.groupby(["t", "workload", "store", "sku"])[["in_flight", "units"]].sum()
-    return dict(zip(sums.index, sums.itertuples(index=False, name=None), strict=True))
+    return dict(zip(sums.index, zip(sums["in_flight"], sums["units"], strict=True), strict=True))
 
 
 def _decode(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:

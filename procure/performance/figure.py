@@ -23,6 +23,7 @@ from procure.performance.own_prefill import prefill_gpu_seconds
 from procure.performance.points import decode_points
 from procure.performance.queueing import Queue
 from procure.performance.rules import Setup
+from procure.performance.tables import FigurePoint
 from procure.schema import SkuKind
 from procure.sizing import Card
 
@@ -169,7 +170,7 @@ def curve(pool: Pool, load: Load, speeds: np.ndarray, setup: Setup, site: Facili
     ttft = first_token_s(pool.sku, load.card, setup, **prompt, queue=site.queue, link_share=site.link_share)[0]
     kept = ("streams_per_gpu", "gpus_per_replica", "parallelism", "binding")
     told = ("evidence", "source", "source_date", "low", "high")
-    return pd.DataFrame(
+    made = pd.DataFrame(
         {
             "pool": pool.label,
             "tps_user": speeds[points["element"]],
@@ -183,7 +184,8 @@ def curve(pool: Pool, load: Load, speeds: np.ndarray, setup: Setup, site: Facili
             "weight_precision": setup.weight_precision,
             **{name: points[name].to_numpy() for name in told},
         }
-    ).astype({"gpus_per_replica": int})
+    )
+    return FigurePoint.checked(made.astype({"gpus_per_replica": int}))
 
 
 def _per_token(pool: Pool, site: Facility, rate: np.ndarray, lpx_rack_s: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -1,4 +1,4 @@
-"""The table of decode operating points: its class of rows is its schema."""
+"""The tables of decode operating points and of the figure: their classes of rows are their schema."""
 
 from __future__ import annotations
 
@@ -29,3 +29,27 @@ class DecodePoint(Row):
         "doublings in TPS/User, context, LLM size and HBM rate from the nearest measurement; 0 where measured",
         unit="doublings",
     )
+
+
+@row("figure")
+class FigurePoint(Row):
+    """The best point of a pool at each TPS/User that it reaches, prefill and power of the facility counted in."""
+
+    pool: str = col("hardware as it was asked for", key=True)
+    tps_user: float = col("tokens/s of one user", unit="tokens/s", key=True)
+    tokens_per_s_per_gpu: float = col("output over decode and prefill GPUs", unit="tokens/s")
+    tokens_per_s_per_mw: float = col("output over MW of the facility", unit="tokens/s per MW")
+    decode_tokens_per_s_per_gpu: float = col("output over decode GPUs", unit="tokens/s")
+    prefill_tokens_per_s_per_gpu: float = col("computed input over prefill GPUs", unit="tokens/s")
+    ttft_s: float = col("time to first token", unit="s")
+    usd_per_million_output_tokens: float = col("cost at full use", unit="USD/M tokens")
+    streams_per_gpu: float = col("sequences per GPU", unit="sequences")
+    gpus_per_replica: int = col("GPUs that decode together", unit="GPUs")
+    parallelism: str = col("how they share weights and caches")
+    binding: str = col("what holds the throughput back")
+    weight_precision: str = col("format of the weights")
+    evidence: Evidence = col("what the point rests on")
+    source: str = col("where it comes from")
+    source_date: str = col("date of the source")
+    low: float = col("low end of the band, a factor on throughput", unit="factor")
+    high: float = col("high end of the band, a factor on throughput", unit="factor")

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
+from procure.check.tables import Finding
 from procure.demand import tables as demand
 from procure.instance import tables as instance
-from procure.performance.tables import DecodePoint
+from procure.performance.tables import DecodePoint, FigurePoint
 from procure.plan import tables as plan
 from procure.schema import Column, Row
 
 _HEAD = """\
-# Tables of a demand, of operating points, of an instance and of a plan
+# Tables of a demand, of operating points, of an instance, of findings and of a plan
 
 <!-- written by `python -m procure.plan.docs`; change the row classes in procure/*/tables.py instead -->
 
@@ -21,8 +22,9 @@ Base units. Columns of the key, which tells rows apart, are marked with a star. 
 
 PARTS: tuple[tuple[str, tuple[type[Row], ...]], ...] = (
     ("demand", demand.ROWS),
-    ("performance", (DecodePoint,)),
+    ("performance", (DecodePoint, FigurePoint)),
     ("instance", instance.ROWS),
+    ("check", (Finding,)),
     ("plan", plan.ROWS),
 )
 """Folders and the rows of the tables that they give."""

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, TypeVar, cast
 import pandas as pd
 
 from procure.instance import Instance
-from procure.instance.tables import Expansion, Fixed, LpxCopy, PodPlaces, SkuRow, StoreUnit, Task, Workload
+from procure.instance.tables import Age, Expansion, Fixed, LpxCopy, PodPlaces, SkuRow, StoreUnit, Task, Workload
 from procure.rules.places import hosts_of
 from procure.schema import RECOMPUTE, Row
 from procure.timekey import TimeKey, time_keys
@@ -201,7 +201,9 @@ class Index:
         self.tier = lookup(instance["stores"], ["store"], "tier")
         self.return_share = lookup(self.timed("return_shares"), ["at", "workload", "store"], "return_share")
         self.reader_bytes_per_s = lookup(instance["store_readers"], ["sku"], "read_bytes_per_s")
-        self.ages = group(self.timed("ages").itertuples(), lambda row: (row.at, row.workload))
+        self.ages: dict[tuple[TimeKey, str], list[Age]] = defaultdict(list)
+        for at, age in self.timed_rows(Age):
+            self.ages[at, age.workload].append(age)
         self.kept = [
             (at, site, w, age.interval, store)
             for at, site, w, store in sorted({

@@ -15,7 +15,7 @@ from markupsafe import Markup
 from matplotlib.figure import Figure
 
 from procure.plan import Plan, Status
-from procure.plan.tables import Check
+from procure.plan.tables import Check, Cost
 from procure.plan.unit_costs import cost_warnings
 from procure.report import words
 from procure.report.charts import charts, style
@@ -134,9 +134,13 @@ def foreseen(plan: Plan) -> list[dict[str, Any]]:
 
 def costs(plan: Plan) -> tuple[list[tuple[str, float, float, float]], tuple[float, float, float]]:
     """Net present cost by line: planned, look-ahead, both; and the sums. Lines of 0 are left out."""
-    sums = grouped(plan.tables["costs"], ["line", "span"], sort=False)["npv_usd"].sum()
-    table = sums.unstack("span", sort=False).reindex(columns=list(Span)).fillna(0.0)
-    rows = [(str(line), float(a), float(b), float(a + b)) for line, a, b in table.itertuples() if a or b]
+    npv_usd = {(cost.line, cost.span): cost.npv_usd for cost in plan.rows(Cost)}
+    lines = dict.fromkeys(line for line, _ in npv_usd)
+    rows = []
+    for line in lines:
+        planned, later = (npv_usd.get((line, span), 0.0) for span in (Span.PLANNED, Span.LOOKAHEAD))
+        if planned or later:
+            rows.append((str(line), planned, later, planned + later))
     planned, later = sum(row[1] for row in rows), sum(row[2] for row in rows)
     return rows, (planned, later, planned + later)
 

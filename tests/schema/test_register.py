@@ -6,18 +6,23 @@ import dataclasses
 
 import pandas as pd
 import pytest
+from performance_fixtures import setup
 from tiny_case import rich
 
+from procure.check import check_case
+from procure.check.tables import Finding
 from procure.demand import build as build_demand
 from procure.demand.build import Demand
 from procure.demand.tables import ROWS as DEMAND
 from procure.instance import build
 from procure.instance.tables import ROWS as INSTANCE
+from procure.performance.figure import Load, figure
 from procure.performance.points import COLUMNS
-from procure.performance.tables import DecodePoint
+from procure.performance.tables import DecodePoint, FigurePoint
 from procure.plan.plan import frame
 from procure.plan.tables import ROWS as PLAN
 from procure.schema import Row
+from procure.sizing import load_card
 
 KINDS = {"text": str, "choice": str, "quarter": str, "number": float | int, "integer": int, "flag": bool}
 
@@ -57,6 +62,17 @@ def test_every_frame_of_an_instance_has_its_schema(case):
 
 def test_decode_points_have_their_schema():
     assert COLUMNS is DecodePoint.columns
+
+
+def test_the_figure_has_its_schema():
+    load = Load(load_card("gpt-oss-120b"), "native", "fp8", 8000.0, 1000.0)
+    held(FigurePoint, figure(["gb300-nvl72", "vr-nvl72"], load, setup("native"), speeds=(20.0, 50.0)))
+
+
+def test_findings_have_their_schema(case):
+    found = check_case(case)
+    held(Finding, found)
+    assert found["finding"].nunique() > 4
 
 
 @pytest.mark.parametrize("made", PLAN, ids=lambda made: made.schema.name)
