@@ -80,7 +80,8 @@ def tiny(  # noqa: PLR0913 - one part of a case each, by name
     Every SKU that may be bought has that lead time, is on sale throughout, and is sold one by one without a supply cap
     unless ``figures`` say otherwise. ``peaks`` is requests/s by workload for all quarters; ``workloads`` what is stated
     of each (chat on deepseek-v3.2 if nothing is); ``sites`` what differs from :data:`SITE_COLUMNS`; ``alike`` names new
-    SKUs and the packaged ones that they are like.
+    SKUs and the packaged ones that they are like. Speeds are promised to the median stream, so that what is worked by
+    hand is what a measured curve says.
     """
     quarters = quarter_names(planned + lead + 2)
     peaks = peaks or {"chat": [60.0] * len(quarters)}
@@ -110,6 +111,7 @@ def tiny(  # noqa: PLR0913 - one part of a case each, by name
         "planned_quarters": planned,
         "lookahead_quarters": lead + 2,
         "may_buy": list(skus),
+        "tps_percentile": 50,
     }
     return Case.from_tables({**base, **(settings or {})}, frames)
 

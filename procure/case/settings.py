@@ -215,7 +215,7 @@ def build(given: dict[str, Any], catalogue: Catalogue) -> tuple[Settings | None,
 
 def _percentile(given: dict[str, Any], catalogue: Catalogue) -> list[Fault]:
     """Percentiles of speed are those for which the packaged data have a factor over the median."""
-    value = given.get("tps_percentile", 50)
+    value = given.get("tps_percentile", catalogue.premise("case/tps_percentile").value)
     if not isinstance(value, int | float) or isinstance(value, bool):
         return []  # said by its type
     factors = [re.fullmatch(r"performance/tps_p([0-9.]+)_over_median", path) for path in catalogue.premises]

@@ -29,7 +29,8 @@ def show_figure(lines: Any, load: Any, vintage: str) -> None:
     table = Table(title=title)
     for name in (
         "pool",
-        "TPS/User",
+        "TPS/User p50",
+        "p90",
         "tok/s/GPU",
         "k tok/s/MW",
         "low-high",
@@ -46,6 +47,7 @@ def show_figure(lines: Any, load: Any, vintage: str) -> None:
         table.add_row(
             row.pool,
             f"{row.tps_user:g}",
+            f"{row.tps_user_p90:g}",
             f"{row.tokens_per_s_per_gpu:,.0f}",
             f"{rate:,.0f}",
             f"{rate * row.low:,.0f}-{rate * row.high:,.0f}",

@@ -42,7 +42,7 @@ def perf(  # noqa: PLR0913 - one option of the verb each
     ),
     kv_format: str = typer.Option("fp8", help="KV format."),
     vintage: str = typer.Option("base", help="Software: none, base or fast."),
-    tps: str = typer.Option(None, help="TPS/User, separated by commas."),
+    tps: str = typer.Option(None, help="TPS/User of the median stream, separated by commas."),
     table: Annotated[Path | None, typer.Option(help="Your own measured points (CSV, see docs/performance.md).")] = None,
     hardware: Annotated[Path | None, typer.Option(help="Your own hardware rows, as a case's hardware.csv.")] = None,
     explain: bool = typer.Option(False, "--explain", help="Bytes, FLOPs and seconds of every term of a step."),

@@ -179,10 +179,7 @@ def phases(load: Load) -> list[Phase]:
 
 def percentile_factor(case: Case) -> float:
     """How much faster the median must be so that the asked percentile of streams meets its TPS/User."""
-    if case.settings.tps_percentile == 50:
-        return 1.0
-    slower = case.catalogue.premise(f"performance/tps_p{case.settings.tps_percentile:g}_over_median")
-    return 1.0 / float(slower.value)
+    return 1.0 / performance.tps_over_median(case.catalogue, case.settings.tps_percentile)
 
 
 def serve_rows(case: Case, load: Load) -> list[Serve]:

@@ -4,6 +4,7 @@ from procure.performance.first_token import first_token_s, load_s
 from procure.performance.lpx import lpx_racks_per_copy
 from procure.performance.measured import Curves
 from procure.performance.own_prefill import prefill_gpu_seconds, prefill_is_stated, served_prefill_gpu_seconds
+from procure.performance.percentile import tps_over_median
 from procure.performance.points import (
     decode_points,
     idle_hbm_bytes_per_gpu,
@@ -29,4 +30,5 @@ __all__ = [
     "prefill_latency_s",
     "premises_of",
     "served_prefill_gpu_seconds",
+    "tps_over_median",
 ]

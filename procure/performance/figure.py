@@ -20,6 +20,7 @@ from procure.errors import Fault, InputError
 from procure.performance.first_token import first_token_s
 from procure.performance.frontier import over_all_gpus
 from procure.performance.own_prefill import prefill_gpu_seconds
+from procure.performance.percentile import tps_over_median
 from procure.performance.points import decode_points
 from procure.performance.queueing import Queue
 from procure.performance.rules import Setup
@@ -218,7 +219,7 @@ def figure(
     speeds: tuple[float, ...] = SPEEDS,
     catalogue: Catalogue | None = None,
 ) -> pd.DataFrame:
-    """All lines of the figure, one row per pool and TPS/User reached.
+    """All lines of the figure, one row per pool and TPS/User reached: of the median stream, and of the 90th percentile.
 
     Args:
         pools: hardware by name.
@@ -233,8 +234,11 @@ def figure(
     catalogue = catalogue or Catalogue.read()
     facility = Facility.of(catalogue)
     asked = np.sort(np.array(speeds, dtype=float))
-    lines = [curve(Pool.named(name, catalogue), load, asked, setup, facility) for name in pools]
-    return pd.concat(lines, ignore_index=True)
+    lines = pd.concat(
+        [curve(Pool.named(name, catalogue), load, asked, setup, facility) for name in pools], ignore_index=True
+    )
+    lines.insert(2, "tps_user_p90", lines["tps_user"] * tps_over_median(catalogue, 90))
+    return lines
 
 
 def measured_points(

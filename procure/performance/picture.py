@@ -58,8 +58,9 @@ def draw(lines: pd.DataFrame, dots: list[dict[str, Any]], load: Load, vintage: s
             zorder=3,
             s=28,
         )
-    left.set(yscale="log", xlabel="TPS/User", ylabel="thousand output tokens/s per MW", ylim=(1, None))
-    right.set(yscale="log", xlabel="TPS/User", ylabel="USD per million output tokens")
+    speed_of = "TPS/User of the median stream"
+    left.set(yscale="log", xlabel=speed_of, ylabel="thousand output tokens/s per MW", ylim=(1, None))
+    right.set(yscale="log", xlabel=speed_of, ylabel="USD per million output tokens")
     left.set_title(_legend(lines, dots), fontsize=9)
     right.set_title("Straight-line over life at full use", fontsize=9)
     for axes in (left, right):

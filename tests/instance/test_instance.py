@@ -322,6 +322,23 @@ def test_kits_of_one_host_fill_its_bays_together():
         units(2)
 
 
+def test_speed_is_promised_to_nine_of_ten_users_unless_the_case_says_otherwise(tmp_path):
+    """90 by default: a median 1 / 0.85 as fast. What a case states reads as ever."""
+
+    def decode(tps: float, percentile: str) -> np.ndarray:
+        folder = tmp_path / f"{tps}{percentile}"
+        tiny(workloads={"chat": {"tps_user": tps, "reuse_curve": "none"}}).write(folder)
+        text = (folder / "case.toml").read_text(encoding="utf-8")
+        kept = [line for line in text.splitlines() if not line.startswith("tps_percentile")]
+        (folder / "case.toml").write_text("\n".join([*kept, percentile, ""]), encoding="utf-8")
+        return build(procure.Case.read(folder))["serve"]["rack_s"].to_numpy()
+
+    unsaid, median = decode(40.0, ""), decode(40.0, "tps_percentile = 50")
+    assert unsaid == pytest.approx(decode(40.0, "tps_percentile = 90"), rel=1e-12)
+    assert unsaid == pytest.approx(decode(40.0 / 0.85, "tps_percentile = 50"), rel=1e-9)
+    assert unsaid.min() > median.min()
+
+
 @pytest.mark.parametrize("pace", ["base", "none"])
 def test_each_quarter_runs_on_its_own_software(pace):
     """Not on that of the first quarter of its year: nine months are 13% of every latency."""

@@ -48,6 +48,15 @@ def test_throughput_per_mw_is_throughput_over_facility_power(load):
     assert np.all(line["tokens_per_s_per_gpu"] < line["decode_tokens_per_s_per_gpu"])
 
 
+def test_the_ninetieth_percentile_stands_beside_the_median(load, capsys):
+    line = figure(["gb200-nvl72"], load, setup(), speeds=(50.0, 100.0))
+    assert line["tps_user_p90"].to_numpy() == pytest.approx(line["tps_user"].to_numpy() * 0.85)
+    assert main(["perf", "deepseek-r1", "--pools", "gb200-nvl72", "--tps", "40"]) == 0
+    shown = capsys.readouterr().out
+    assert "p90" in shown
+    assert " 34 " in shown
+
+
 def test_reuse_saves_prefill_and_never_decode(load):
     again = Load(load.card, load.weight_precision, load.kv_format, load.input_tokens, load.output_tokens, 0.9)
     fresh, reused = (figure(["vr-nvl72"], each, setup(), speeds=(50.0,)) for each in (load, again))
