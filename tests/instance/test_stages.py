@@ -138,12 +138,14 @@ def changes(case: Case) -> list[tuple[str, Any]]:
     return found
 
 
-@pytest.mark.slow
-def test_every_kind_of_premise_gives_the_tables_of_a_fresh_build() -> None:
-    """One cache for all, so that stages of other changes stand by to be taken by mistake."""
-    case, cache = slim(), Cache()
+def moved_by(case: Case, values: list[tuple[str, Any]]) -> set[str]:
+    """Paths that move a table, each changed once and held against a fresh build.
+
+    One cache for all, so that stages of other changes stand by to be taken by mistake.
+    """
+    cache = Cache()
     first, moved = build(case, cache), set()
-    for path, value in changes(case):
+    for path, value in values:
         try:
             changed = case.with_value(path, value)
         except InputError:
@@ -152,8 +154,31 @@ def test_every_kind_of_premise_gives_the_tables_of_a_fresh_build() -> None:
         same(made, build(changed))
         if any(not made[name].equals(first[name]) for name in TABLES):
             moved.add(path)
+    return moved
+
+
+@pytest.mark.slow
+def test_every_kind_of_cell_and_figure_gives_the_tables_of_a_fresh_build() -> None:
+    case = slim()
+    moved = moved_by(case, changes(case))
     assert {"utilisation_cap", "vintage", "workloads.ttft_s", "hardware.vr-nvl72.hbm_bytes_per_s_per_gpu"} <= moved
     assert len(moved) > 60
+
+
+@pytest.mark.slow
+def test_every_packaged_premise_gives_the_tables_of_a_fresh_build() -> None:
+    """What no cell, setting or SKU states: physics, queues, software, the workload's scenario, service level, reuse."""
+    case = slim()
+    groups = ("physics", "queue", "software", "bring_up", "scenario", "sla", "reuse")
+    values: list[tuple[str, Any]] = [
+        (path, "x0.9")
+        for path, fact in case.rests_on.items()
+        if path.split("/")[0] in groups and not isinstance(fact.value, str)
+    ]
+    moved = moved_by(case, [*values, ("reuse/agentic-coding/returns", "low")])
+    assert {path.split("/")[0] for path in moved} >= {"physics", "queue", "software", "scenario", "sla", "reuse"}
+    assert {"physics/kv_efficiency", "sla/coding-agentic/good/ttft_s", "reuse/agentic-coding/returns"} <= moved
+    assert len(moved) > 40
 
 
 def test_equal_content_has_one_digest_and_other_content_another() -> None:
