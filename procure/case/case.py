@@ -150,18 +150,9 @@ class Case(Resolved):
         if faults:
             raise InputError(faults)
         frames = {name: frame_of(table, tables[name]) for name, table in TABLES.items()}
-        return cls(
-            settings,
-            frames,
-            catalogue,
-            cards,
-            tuple(used),
-            filled,
-            given,
-            stated,
-            folder,
-            doubts=tuple(sorted(set(said))),
-        )
+        case = cls(settings, frames, catalogue, cards, tuple(used), filled, given, stated, folder)
+        said += in_doubt.unread(tables["premises"], case.rests_on) if tables["premises"].rows else []
+        return replace(case, doubts=tuple(sorted(set(said))))
 
     @property
     def source(self) -> Path | None:

@@ -27,6 +27,8 @@ WORDS = ("low", "base", "high")
 """Values in words: the ends of a premise's band, and the value that the case has."""
 MILESTONES = ("milestone_order", "milestone_delivery", "milestone_acceptance")
 """Shares of a price by when they are paid: one cannot move alone."""
+NO_CELLS = ("premises", "sources")
+"""Tables whose cells have no path: what the first states has its own, and the second changes nothing."""
 SOURCE = "with_value"
 """Where a figure comes from that a change states."""
 
@@ -67,8 +69,8 @@ def changed(
         return {}, change.hardware(path)
     table = TABLES.get(group)
     key, _, column = rest.rpartition("/")
-    if table is None or group in ("premises", "sources") or column not in table.by_column:
-        columns = [f"{t}/{c}" for t, s in TABLES.items() for c in s.by_column]
+    if table is None or group in NO_CELLS or column not in table.by_column:
+        columns = [f"{t}/{c}" for t, s in TABLES.items() if t not in NO_CELLS for c in s.by_column]
         hint = nearest_path(path, [*premises, *(f"case/{s}" for s in Settings.model_fields), *columns])
         expected = "The path of a premise, or of cells as table/column or table/key/column."
         raise InputError([Fault("sweep", 0, "path", name, expected, hint)])
@@ -217,6 +219,9 @@ class _Change:
         if isinstance(value, str) and value.startswith("x") and (number or _is_number(value[1:])):
             if not number or not _is_number(value[1:]):
                 expected = "A value; a factor such as x1.2 where it is a number."
+                raise InputError([Fault("sweep", 0, path, value, expected)])
+            if math.isinf(float(now)):
+                expected = "A value: there is no limit now, and no factor changes that."
                 raise InputError([Fault("sweep", 0, path, value, expected)])
             return float(now) * float(value[1:])
         return value

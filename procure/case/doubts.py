@@ -7,7 +7,7 @@ A doubt is a :class:`~procure.errors.Fault` that stops nothing: its ``expected``
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from procure.case.rows import Cell, Rows
@@ -148,6 +148,19 @@ def packages(tables: Mapping[str, Rows], catalogue: Catalogue) -> list[Fault]:
         hint = f"Write {units // sku.gpus} if {units:,} GPUs were meant, or {name} to say that units are counted."
         doubts.append(_doubt(rows, line, "sku", f"{written},{units}", expected, hint))
     return doubts
+
+
+def unread(rows: Rows, read: Container[str]) -> list[Fault]:
+    """Premises that the case states and does not read: of a SKU, scenario, service level or curve that it does not use.
+
+    Args:
+        rows: the ``premises`` table as stated.
+        read: paths of the premises that the case rests on.
+    """
+    expected = "Understood as for another case: nothing in this one reads it, and the row changes nothing."
+    hint = "Delete the row, or state the premise of a SKU, scenario, service level or curve that the case uses."
+    paths = [(line, str(row["path"])) for line, row in zip(rows.lines, rows.rows, strict=True)]
+    return [Fault(rows.file, line, "path", path, expected, hint) for line, path in paths if path not in read]
 
 
 def _names_a_gpu(written: str, sku: Sku) -> bool:

@@ -19,7 +19,9 @@ from procure.case.rows import Rows
 from procure.case.schema import TABLES
 from procure.case.settings import Settings, problem, typed
 from procure.catalogue import Fact, Packaged
+from procure.catalogue.fact import TEXT_UNITS
 from procure.catalogue.overlay import hardware_key
+from procure.catalogue.packaged import LEVELS
 from procure.catalogue.sku import INFORMATIVE, READ
 from procure.errors import InputError
 from procure.schema import Column, Evidence, SkuKind, Tier
@@ -46,6 +48,8 @@ def allowed(tables: Mapping[str, Rows], packaged: Packaged) -> Callable[[str, Fa
         group, _, name = path.partition("/")
         if group == "case":
             return problem(name, typed(name, fact.value))
+        if group == "reuse" and fact.unit in TEXT_UNITS:
+            return "" if fact.value in LEVELS else f"One of {', '.join(LEVELS)}: a packaged shape of the curve."
         column = _filled_column(path)
         if column is None:
             return None

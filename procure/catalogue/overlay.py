@@ -114,7 +114,7 @@ def lay_premises(
         packaged = facts.get(key) if key is not None else premises.get(path)
         expected = hint = ""
         if packaged is None:
-            expected, hint = "The path of a packaged premise.", nearest_path(path, paths)
+            expected, hint = "The path of a packaged premise.", nearest_path(_of_class(key, facts) or path, paths)
         elif path.startswith(GUIDANCE):
             expected = "A premise that a plan reads: this one helps to fill in the tables of a case. State it there."
         elif key is not None and key[1] in INFORMATIVE:
@@ -137,6 +137,14 @@ def lay_premises(
         else:
             premises[path] = fact
     return faults
+
+
+def _of_class(key: Key | None, facts: Mapping[Key, Fact]) -> str:
+    """Where the class of a SKU states a figure that the SKU itself does not: its path; empty for other keys."""
+    kind = None if key is None else facts.get((key[0], "depreciation_class"))
+    if key is None or kind is None or (str(kind.value), key[1]) not in facts:
+        return ""
+    return f"hardware/{kind.value}/{key[1]}"
 
 
 def hardware_key(path: str) -> Key | None:

@@ -123,6 +123,8 @@ def test_a_case_states_a_premise_of_its_own_and_keeps_it(folder, tmp_path):
         ("physics/kv_efficiency,1.2", "value", "fraction from 0 to 1"),
         ("scenario/chat/input_mean_tokens,0", "value", "1 or more"),
         ("site/pue_liquid_hall,1.2", "path", "helps to fill in"),
+        ("reuse/chat/returns,agentic-coding", "value", "One of low, base, high"),
+        ("hardware/vr-nvl72/milestone_order,0.5", "path", "hardware/gpu_rack/milestone_order"),
     ],
 )
 def test_a_premise_that_is_unknown_or_out_of_range_is_refused(folder, row, column, said):
@@ -135,6 +137,19 @@ def test_hardware_is_stated_once(folder):
     hardware = "sku,attribute,value,unit,source\nlpx,price_usd,5e6,USD,quote\n"
     files = {"hardware.csv": hardware, "premises.csv": "path,value\nhardware/lpx/price_usd,6e6\n"}
     assert "hardware.csv" in one_fault(folder(files=files), "premises.csv").expected
+
+
+def test_a_premise_that_the_case_does_not_read_is_said(folder):
+    rows = ["hardware/hgx-a100/power_kw,7", "scenario/voice/input_p50_tokens,500", "case/utilisation_cap,0.7"]
+    stated = Case.read(folder(files={"premises.csv": "\n".join(["path,value", *rows])}))
+    unread = [doubt for doubt in stated.doubts if doubt.file == "premises.csv"]
+    assert [(doubt.row, doubt.value) for doubt in unread] == [(i, rows[i - 2].split(",")[0]) for i in (2, 3)]
+
+
+@pytest.mark.parametrize("path", ["sites/a/liquid_kw", "hardware/gb300-nvl72/supply_per_quarter"])
+def test_a_factor_of_no_limit_is_refused(path):
+    with pytest.raises(InputError, match="there is no limit now"):
+        case().with_value(path, "x2")
 
 
 def test_milestones_of_a_payment_move_together():
