@@ -175,20 +175,22 @@ def used_premises(case: Resolved, premises: Mapping[str, Fact]) -> list[str]:
     rows = {name: range(len(case.tables[name])) for name in STATED}
     paths |= set(_cells(case, lambda table, at, column: column not in inert(table, at), rows))
     paths |= hardware_used(case) | _reuse(case)
-    paths |= {path for path in case.catalogue.premises if _behind_points(case, path)}
+    paths |= {path for path in case.catalogue.premises if _read(case, path)}
     if case.settings.tps_percentile != 50:
         paths.add(f"performance/tps_p{case.settings.tps_percentile:g}_over_median")
     return sorted(path for path in paths if path in premises)
 
 
-def _behind_points(case: Resolved, path: str) -> bool:
-    """Whether operating points of this case rest on a premise of performance."""
+def _read(case: Resolved, path: str) -> bool:
+    """Whether coefficients of this case rest on a premise of performance or of routing."""
     group, _, name = path.partition("/")
     pool = name.partition("/")[0].partition("+")[0]
     if group in ("physics", "queue", "software", "band"):
         pace = case.settings.vintage
         idle = (pace != "fast" and name.startswith("fast_")) or (pace == "none" and name.startswith(("base_", "path_")))
         return name not in PLANS_DO_NOT_READ and not (group == "software" and idle)
+    if group == "plain_routing":
+        return case.settings.routing == "plain"
     if group == "bring_up":
         heirs = {other for other in case.skus_in_play if f"bring_up/{other}" in case.catalogue.premises}
         followed = {str(case.catalogue.premises[f"bring_up/{heir}"].value) for heir in heirs}

@@ -6,14 +6,13 @@ A *home* is the smallest unit whose store a request can read: a tray, a rack who
 from __future__ import annotations
 
 import math
-from functools import cache
+from collections.abc import Sequence
 
 import numpy as np
-import pandas as pd
 from scipy.special import gammaincc
 
-from procure.catalogue.paths import packaged_path
-
+HOMES = (2, 5, 10, 20)
+"""Homes that a router which heeds load only was replayed with: premises ``plain_routing/kept_of_2_homes`` and so on."""
 MANY = 1_000
 """Servers above which the closed form stands for the recursion, which would take a step for each of them."""
 
@@ -57,13 +56,7 @@ def kept_by_affinity(in_flight: float, load: float) -> float:
     return 1.0 - erlang_b(in_flight, math.ceil(round(in_flight / load, 9)))
 
 
-@cache
-def _plain() -> tuple[np.ndarray, np.ndarray]:
-    table = pd.read_csv(packaged_path("data") / "reuse" / "plain_routing.csv")
-    return np.log(table["homes"].to_numpy(float)), np.log(table["kept"].to_numpy(float))
-
-
-def kept_by_chance(homes: float) -> float:
+def kept_by_chance(homes: float, kept: Sequence[float]) -> float:
     """Share of returns that a router brings home which heeds load only.
 
     A replayed hour of chat, linear in the logarithms between its points; beyond the last it falls as 1/homes, as with
@@ -71,8 +64,8 @@ def kept_by_chance(homes: float) -> float:
 
     Args:
         homes: of one LLM, at least 1.
+        kept: shares with each number of :data:`HOMES`, above 0; one home is found always.
     """
-    x, y = _plain()
     at = math.log(homes)
-    beyond = max(at - float(x[-1]), 0.0)
-    return math.exp(float(np.interp(at, x, y)) - beyond)
+    beyond = max(at - math.log(HOMES[-1]), 0.0)
+    return math.exp(float(np.interp(at, np.log((1, *HOMES)), np.log((1.0, *kept)))) - beyond)

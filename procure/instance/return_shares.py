@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import pandas as pd
 
 from procure.case.settings import COMPUTED
-from procure.demand.routing import kept_by_affinity, kept_by_chance
+from procure.demand.routing import HOMES, kept_by_affinity, kept_by_chance
 from procure.instance.tables import ReturnShare, SkuRow
 from procure.schema import RECOMPUTE, SkuKind, Tier
 
@@ -38,11 +38,14 @@ class Reach:
         settings: of the case.
         units_per_home: units of each GPU SKU whose caches are one home, by kind of home; ``inf`` where all are.
         crosses_pods: whether the racks of every site read the CMX of all its pods.
+        kept_without_affinity: shares of returns that find their home by chance, with each of
+            :data:`procure.demand.routing.HOMES`.
     """
 
     settings: Settings
     units_per_home: Mapping[tuple[str, str], float]
     crosses_pods: bool
+    kept_without_affinity: tuple[float, ...]
 
     @classmethod
     def of(cls, case: Case, skus: pd.DataFrame) -> Reach:
@@ -59,7 +62,8 @@ class Reach:
                 (row.sku, "tray"): 1.0 / trays, (row.sku, "rack"): 1.0, (row.sku, "pod"): pod,
                 (row.sku, "site"): math.inf,
             }  # fmt: skip
-        return cls(settings, units, bool(case.tables["sites"]["cmx_crosses_pods"].all()))
+        by_chance = tuple(case.catalogue.premise(f"plain_routing/kept_of_{n}_homes").number for n in HOMES)
+        return cls(settings, units, bool(case.tables["sites"]["cmx_crosses_pods"].all()), by_chance)
 
     def home(self, tier: str) -> str:
         """What one home of a tier is: tray, rack, pod or site."""
@@ -94,7 +98,7 @@ class Reach:
         kept = 1.0
         if homes > 1 and at_home > 0:
             load = self.settings.utilisation_cap * filled / homes / self.settings.router_release_load
-            kept = kept_by_affinity(at_home, load) if sticky else kept_by_chance(homes)
+            kept = kept_by_affinity(at_home, load) if sticky else kept_by_chance(homes, self.kept_without_affinity)
         found = self.settings.shared_store_fidelity if home in SHARED_HOMES else self.settings.router_fidelity
         return Share(homes, at_home, kept * found)
 

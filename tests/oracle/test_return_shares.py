@@ -31,3 +31,14 @@ def test_shares_are_those_of_the_service_alone(settings):
     assert len(shares) == 14
     for row in shares.itertuples():
         assert row.return_share == pytest.approx(reach(service, row.t, row.workload, row.store), abs=1e-12), row
+
+
+def test_what_a_router_without_affinity_keeps_is_a_premise():
+    case = tiny(skus=SKUS, peaks={"agent": [80, 300, 0]}, workloads=AGENT,
+                settings={"routing": "plain", "dram_home": "tray", "llms_per_home": 9})  # fmt: skip
+    before, lower = (build(c)["return_shares"] for c in (case, case.with_value("plain_routing/kept_of_20_homes", 0.2)))
+    many = before["homes"] >= 20
+    assert many.any()
+    assert lower["return_share"][many].to_numpy() == pytest.approx(before["return_share"][many] * 0.2 / 0.24)
+    assert "plain_routing/kept_of_20_homes" in case.rests_on
+    assert "plain_routing/kept_of_20_homes" not in tiny(skus=SKUS).rests_on
