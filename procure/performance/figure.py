@@ -84,12 +84,14 @@ class Facility:
         usd_per_kwh: price of electricity.
         link_share: share of a link's bytes/s that is planned with, as in a case that states nothing else.
         queue: how full prefill is planned and the share of requests that TTFT is stated for, as in such a case.
+        p90_over_median: TPS/User that nine of ten streams reach, over the median stream's.
     """
 
     pue: float
     usd_per_kwh: float
     link_share: float
     queue: Queue
+    p90_over_median: float
 
     @classmethod
     def of(cls, catalogue: Catalogue) -> Facility:
@@ -97,7 +99,7 @@ class Facility:
         pue, price = (catalogue.premise(f"site/{name}") for name in ("pue_liquid_hall", "electricity_usd_per_kwh"))
         names = ("store_utilisation_cap", "utilisation_cap", "ttft_share")
         links, busy, share = (catalogue.premise(f"case/{name}").number for name in names)
-        return cls(float(pue.value), float(price.value), links, Queue(busy, share))
+        return cls(float(pue.value), float(price.value), links, Queue(busy, share), tps_over_median(catalogue, 90))
 
 
 @dataclass(frozen=True)
@@ -175,6 +177,7 @@ def curve(pool: Pool, load: Load, speeds: np.ndarray, setup: Setup, site: Facili
         {
             "pool": pool.label,
             "tps_user": speeds[points["element"]],
+            "tps_user_p90": speeds[points["element"]] * site.p90_over_median,
             "tokens_per_s_per_gpu": rate,
             "tokens_per_s_per_mw": 1000.0 / kw,
             "decode_tokens_per_s_per_gpu": decode,
@@ -234,11 +237,9 @@ def figure(
     catalogue = catalogue or Catalogue.read()
     facility = Facility.of(catalogue)
     asked = np.sort(np.array(speeds, dtype=float))
-    lines = pd.concat(
+    return pd.concat(
         [curve(Pool.named(name, catalogue), load, asked, setup, facility) for name in pools], ignore_index=True
     )
-    lines.insert(2, "tps_user_p90", lines["tps_user"] * tps_over_median(catalogue, 90))
-    return lines
 
 
 def measured_points(

@@ -36,7 +36,8 @@ class FigurePoint(Row):
     """The best point of a pool at each TPS/User that it reaches, prefill and power of the facility counted in."""
 
     pool: str = col("hardware as it was asked for", key=True)
-    tps_user: float = col("tokens/s of one user", unit="tokens/s", key=True)
+    tps_user: float = col("tokens/s of the median user", unit="tokens/s", key=True)
+    tps_user_p90: float = col("tokens/s that nine of ten users reach", unit="tokens/s")
     tokens_per_s_per_gpu: float = col("output over decode and prefill GPUs", unit="tokens/s")
     tokens_per_s_per_mw: float = col("output over MW of the facility", unit="tokens/s per MW")
     decode_tokens_per_s_per_gpu: float = col("output over decode GPUs", unit="tokens/s")
