@@ -18,7 +18,7 @@ from procure.case.resolved import Resolved
 from procure.case.rows import Rows
 from procure.case.schema import TABLES
 from procure.case.settings import Settings, problem, typed
-from procure.catalogue import Fact, Packaged
+from procure.catalogue import Fact, Packaged, Sku
 from procure.catalogue.fact import TEXT_UNITS
 from procure.catalogue.overlay import hardware_key
 from procure.catalogue.packaged import LEVELS
@@ -260,6 +260,9 @@ def _inert_columns(case: Resolved) -> Callable[[str, int], set[str]]:
 DRIVES = ("store_bytes", "store_read_bytes_per_s", "store_write_bytes_per_s", "endurance_dwpd")
 """What is read of a kit that is like the drives inside the price of its host."""
 
+PRICE = frozenset({"price_usd", "price_flash_share"})
+"""The price of a SKU and the share of it that is flash; drives inside a host have one where worn ones are replaced."""
+
 
 def hardware_used(case: Resolved) -> set[str]:
     """Paths of the figures that are read: of SKUs in play, of their classes, paths of their prices, drives in them."""
@@ -274,6 +277,10 @@ def hardware_used(case: Resolved) -> set[str]:
         like = catalogue.included_drives(sku) if sku.kind is SkuKind.GPU else None
         if like is not None:
             paths |= {f"hardware/{like.name}/{attribute}" for attribute in DRIVES}
+            if case.settings.flash_wear == "replace":
+                priced = PRICE - _inert_price(case, like)
+                paths |= {f"hardware/{like.name}/{attribute}" for attribute in priced}
+                paths |= {f"hardware/{path}/{at}" for path, at in catalogue.indices(like.name, case.quarters)}
     return {path for path in paths if (key := hardware_key(path)) is not None and key in facts}
 
 
@@ -291,10 +298,15 @@ def _inert_attributes(case: Resolved, name: str) -> set[str]:
         inert.add("cmx_read_bytes_per_s")
     if not any(case.catalogue.sku(other).kind is SkuKind.LPX for other in play) or sku.pod_slots <= 0:
         inert.add("pairs_with_lpx")
-    prices = case.catalogue.prices
-    if all((name, str(quarter)) in prices for quarter in case.quarters):
-        inert |= {"price_usd", "price_flash_share"}
-    return inert
+    return inert | _inert_price(case, sku)
+
+
+def _inert_price(case: Resolved, sku: Sku) -> frozenset[str]:
+    """Of the price of a SKU what nothing reads, since the case states that of every quarter itself."""
+    if not all((sku.name, str(quarter)) in case.catalogue.prices for quarter in case.quarters):
+        return frozenset()
+    replaced = case.settings.flash_wear == "replace" and sku.kind in (SkuKind.SSD_KIT, SkuKind.CMX_ENCLOSURE)
+    return PRICE - {"price_flash_share"} if replaced else PRICE
 
 
 def _reuse(case: Resolved) -> set[str]:

@@ -187,8 +187,7 @@ class Catalogue:
         if quoted is not None:
             return Fact(quoted, "USD", None, None, Evidence.USER, "the case's prices table", "", "")
         level = self.fact(item.name, "price_usd")
-        parts = [(1 - item.price_flash_share, item.price_path), (item.price_flash_share, FLASH_PATH)]
-        index = [(share, *self.index(path, when)) for share, path in parts if share > 0]
+        index = [(share, *self.index(path, when)) for share, path in _price_parts(item)]
         base, low, high = (
             number * sum(share * band[i] for share, band, _ in index)
             for i, number in enumerate((level.number, _or(level.low, level.number), _or(level.high, level.number)))
@@ -204,6 +203,17 @@ class Catalogue:
             level.source_date,
             " ".join([level.note, *notes]),
         )
+
+    def flash_usd(self, sku: str, quarter: str | Quarter) -> float:
+        """USD of the flash in a unit delivered in that quarter; of all of it where no share is said to be flash.
+
+        Its share of the case's own price if it states one, else of the level x the path of flash.
+        """
+        item, when = self.sku(sku), Quarter(quarter)
+        if item.price_flash_share <= 0 or (item.name, str(when)) in self.prices:
+            return (item.price_flash_share or 1.0) * self.price_usd(item.name, when)
+        (index, _, _), _ = self.index(FLASH_PATH, when)
+        return item.price_flash_share * item.price_usd * index
 
     def index(self, path: str, quarter: Quarter) -> tuple[tuple[float, float, float], str]:
         """Base, low and high of a price path in a quarter; and a note where the path does not reach it."""
@@ -228,8 +238,7 @@ class Catalogue:
     def indices(self, sku: str, quarters: Iterable[Quarter]) -> set[Key]:
         """Price path and quarter of every index behind the prices of a SKU in these quarters of delivery."""
         item = self.sku(sku)
-        parts = [(1 - item.price_flash_share, item.price_path), (item.price_flash_share, FLASH_PATH)]
-        read = {path for share, path in parts if share > 0 and path in self.paths}
+        read = {path for _, path in _price_parts(item) if path in self.paths}
         open_quarters = [quarter for quarter in quarters if (item.name, str(quarter)) not in self.prices]
         return {
             (path, str(min(max(quarter, min(self.paths[path])), max(self.paths[path]))))
@@ -246,6 +255,12 @@ class Catalogue:
                 band = (fact.number, _or(fact.low, fact.number), _or(fact.high, fact.number))
                 paths.setdefault(name, {})[Quarter(attribute)] = band
         return paths
+
+
+def _price_parts(item: Sku) -> list[tuple[float, str]]:
+    """Shares of a SKU's price, and the path that each follows."""
+    parts = [(1 - item.price_flash_share, item.price_path), (item.price_flash_share, FLASH_PATH)]
+    return [(share, path) for share, path in parts if share > 0]
 
 
 def _or(value: float | str | None, other: float) -> float:

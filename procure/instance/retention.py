@@ -55,9 +55,9 @@ def store_tables(case: Case) -> dict[str, pd.DataFrame]:
 def wear_prices_table(case: Case) -> pd.DataFrame:
     """The table ``wear_prices``: price of a unit's flash over the bytes that it is rated for.
 
-        usd_per_byte = write_amplification · price / (DWPD · bytes · 365 · rated years)
+        usd_per_byte = write_amplification · price of flash / (DWPD · bytes · 365 · rated years)
 
-    The price is that of the quarter in which the drives are replaced; of an enclosure its share that is flash.
+    The price is that of the quarter in which the drives are replaced.
     """
     settings = case.settings
     if settings.flash_wear != "replace":
@@ -65,10 +65,9 @@ def wear_prices_table(case: Case) -> pd.DataFrame:
     rows = []
     for store, unit in sorted(_flash_units(case).items()):
         lifetime = unit.endurance_dwpd * unit.store_bytes * DAYS_PER_YEAR * settings.flash_rated_years
-        flash = unit.price_flash_share if unit.kind == SkuKind.CMX_ENCLOSURE and unit.price_flash_share > 0 else 1.0
         for t, quarter in enumerate(case.quarters):
-            price = flash * case.catalogue.price_usd(unit.name, quarter)
-            rows.append(WearPrice(t, store, settings.write_amplification * price / lifetime))
+            flash_usd = case.catalogue.flash_usd(unit.name, quarter)
+            rows.append(WearPrice(t, store, settings.write_amplification * flash_usd / lifetime))
     return WearPrice.frame(sorted(rows, key=lambda row: (row.t, row.store)))
 
 

@@ -81,6 +81,30 @@ def test_a_path_reaches_the_coefficients_behind_it(path, value, table):
     assert changed.with_value(path, "base").input_hash == changed.input_hash
 
 
+def quoted(sku: str) -> pd.DataFrame:
+    return pd.DataFrame([(sku, f"2027Q{q}", 5e5) for q in (1, 2, 3)], columns=["sku", "quarter", "price_usd"])
+
+
+@pytest.mark.parametrize(
+    ("path", "stated", "moves"),
+    [
+        ("hardware/ssd-kit-gb300-nvl72/price_usd", None, True),  # of drives that come with the rack
+        ("hardware/ssd-kit-gb300-nvl72/price_usd", "ssd-kit-gb300-nvl72", False),
+        ("hardware/flash-tlc/2027Q2", None, True),
+        ("hardware/cmx-enclosure/price_flash_share", None, True),
+        ("hardware/cmx-enclosure/price_flash_share", "cmx-enclosure", True),
+    ],
+)
+def test_what_replaced_drives_cost_is_a_premise_of_the_plan(path, stated, moves):
+    tables = {"prices": quoted(stated)} if stated else {}
+    skus = ("gb300-nvl72", "vr-nvl72", "cmx-rack", "cmx-enclosure")
+    base = tiny(skus=skus, tables=tables, settings={"flash_wear": "replace"})
+    changed = base.with_value(path, "x0.9")
+    wear = [build(each)["wear_prices"] for each in (base, changed)]
+    assert wear[0].equals(wear[1]) is not moves
+    assert (path in base.rests_on, changed.input_hash != base.input_hash) == (moves, moves)
+
+
 @pytest.mark.parametrize(
     ("path", "nearest"),
     [

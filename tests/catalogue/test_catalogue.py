@@ -66,6 +66,17 @@ def test_a_price_is_the_level_times_the_path_of_its_delivery_quarter(catalogue):
     assert catalogue.price_usd("ssd-kit-vr-nvl72", "2027Q1") == pytest.approx(572e3 * 1.08)
 
 
+def test_flash_in_an_enclosure_follows_the_path_of_flash_and_not_that_of_the_whole():
+    enclosure = "cmx-enclosure"
+    quoted = [{"sku": enclosure, "quarter": "2027Q2", "price_usd": 500e3}]
+    catalogue = Catalogue.of(Packaged.read(), prices=quoted)
+    assert catalogue.flash_usd(enclosure, "2027Q1") == pytest.approx(540e3 * 1.08)
+    assert catalogue.flash_usd(enclosure, "2027Q2") == pytest.approx(0.9 * 500e3)
+    assert catalogue.flash_usd(enclosure, "2029Q4") == pytest.approx(540e3 * 0.56)
+    assert catalogue.flash_usd("ssd-kit-vr-nvl72", "2027Q1") == pytest.approx(572e3 * 1.08)
+    assert catalogue.flash_usd("vr-nvl72", "2026Q4") == 7.8e6  # no share of it is said to be flash
+
+
 def test_beyond_the_end_of_a_path_the_last_index_is_held_and_said(catalogue):
     held = catalogue.price_fact("vr-nvl72", "2031Q2")
     assert held.value == catalogue.price_usd("vr-nvl72", "2029Q4")

@@ -331,11 +331,13 @@ class Service:
     @once
     def wear_usd(self, t: int, store: str) -> float:
         """USD for each byte that a store is given beyond what its drives endure: they are bought again."""
-        tier, _, name = store.partition(":")
+        name = store.partition(":")[2]
         unit = self.inside(name) if self.sku[name].kind == "gpu" else self.sku[name]
-        price = self.case.catalogue.price_usd(unit.name, self.names[t])
-        if tier == "cmx":
-            price *= unit.price_flash_share
+        catalogue, quarter = self.case.catalogue, self.names[t]
+        price = catalogue.prices.get((unit.name, quarter))
+        if price is None:  # flash gets dearer and cheaper by its own path, apart from what is around it
+            price = unit.price_usd * catalogue.fact("flash-tlc", quarter).value
+        price *= unit.price_flash_share
         writes = unit.endurance_dwpd * unit.store_bytes * 365 * self.s.flash_rated_years / self.s.write_amplification
         return price / writes
 
