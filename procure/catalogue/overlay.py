@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from procure.catalogue.aliases import Aliases
 from procure.catalogue.fact import TEXT_UNITS, Fact, parse
 from procure.catalogue.packaged import GUIDANCE
-from procure.catalogue.sku import INFORMATIVE, POSITIVE, REQUIRED, SKU_KINDS
+from procure.catalogue.sku import INFORMATIVE, INTEGER_FIELDS, POSITIVE, REQUIRED, SKU_KINDS
 from procure.catalogue.tables import Key, sku_names
 from procure.errors import Fault, nearest
 from procure.quarter import Quarter
@@ -205,4 +205,6 @@ def _out_of_range(fact: Fact, attribute: str, packaged: Fact | None = None) -> t
         return ("A fraction from 0 to 1.",)
     if fact.unit == "flag" and fact.number not in (0, 1):
         return ("1 for yes, 0 for no.",)
+    if attribute in INTEGER_FIELDS and fact.number % 1:
+        return (f"A whole number, in {fact.unit}.",)
     return ()

@@ -143,10 +143,11 @@ def peak_flops(pool: Sku, encoding: str) -> float:
 def attention_peak_flops(pool: Sku, kv_format: str) -> float:
     """Dense peak of one GPU for score and value products, FLOP/s.
 
-    The FP8 peak needs a cache of 8 bits or fewer and a GPU with FP4 units (Blackwell and later); Hopper's kernels
-    widen the cache to BF16 first.
+    The FP8 peak needs a cache of 8 bits or fewer and a GPU with FP8 and FP4 units (Blackwell and later); Hopper's
+    kernels widen the cache to BF16 first, as does a GPU without FP8.
     """
-    return pool.bf16_flops_per_gpu if is_wide(kv_format) or not pool.fp4_flops_per_gpu else pool.fp8_flops_per_gpu
+    narrow = pool.fp4_flops_per_gpu > 0 and pool.fp8_flops_per_gpu > 0 and not is_wide(kv_format)
+    return pool.fp8_flops_per_gpu if narrow else pool.bf16_flops_per_gpu
 
 
 def is_wide(kv_format: str) -> bool:

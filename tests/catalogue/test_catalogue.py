@@ -163,6 +163,8 @@ def test_an_override_of_a_class_reaches_its_skus():
         ({"attribute": "available_from", "value": "2027-Q1", "unit": "quarter"}, "2027Q1"),
         ({"attribute": "milestone_order", "value": "0.5", "unit": "fraction"}, "sum to 1"),
         ({"attribute": "pairs_with_lpx", "value": "0.5", "unit": "flag"}, "1 for yes"),
+        ({"attribute": "min_order", "value": "1.5", "unit": "count"}, "whole number"),
+        ({"attribute": "gpus", "value": "71.6", "unit": "count"}, "whole number"),
         ({"attribute": "pod_slots", "value": "0", "unit": "count"}, "its own pod"),
     ],
 )

@@ -11,7 +11,7 @@ from performance_fixtures import dense_card, mla_card, pool, setup
 from procure.performance.physics import Physics
 from procure.performance.prefill import prefill_at_peak, prefill_terms
 from procure.performance.step import Layout, Streams, decode_terms, expert_share_read, step_seconds
-from procure.performance.work import work_of
+from procure.performance.work import attention_peak_flops, work_of
 from procure.sizing import load_card
 
 ROUND = Physics(
@@ -194,3 +194,11 @@ def test_weights_widened_to_bf16_are_slow_to_read_and_multiply():
     native = terms(pool("hgx-b200"), card, 8, 80, context=4_000, precision="nvfp4", rules=slow)
     assert widened["weights"] > 1.5 * plain["weights"]
     assert native["gemm"] < 0.3 * widened["gemm"]
+
+
+def test_attention_runs_on_fp8_where_a_gpu_has_it_beside_fp4_and_else_on_bf16():
+    whole = pool("hgx-b200", fp4_flops_per_gpu=9e15, fp8_flops_per_gpu=4e15, bf16_flops_per_gpu=2e15)
+    assert attention_peak_flops(whole, "fp8") == 4e15
+    assert attention_peak_flops(whole, "bf16") == 2e15
+    for lacking in ("fp4_flops_per_gpu", "fp8_flops_per_gpu"):
+        assert attention_peak_flops(replace(whole, **{lacking: 0.0}), "fp8") == 2e15
