@@ -55,11 +55,12 @@ def sweep(  # noqa: PLR0913 - one option of the verb each
     from procure.report import plot_sweep
     from procure.study import long_form
     from procure.study import sweep as run
+    from procure.study.sweep import unread
     from procure.study.vary import parse_vary
 
     varied = parse_vary(vary)
     read = Case.read(case)
-    tell(read.doubts)
+    tell((*read.doubts, *unread(read, varied)))
     effort = {"gap": gap, "time_limit_s": time_limit, "threads": threads, "seed": seed}
     with Stopping("points that are done are kept.") as stopping:
         frame = run(read, varied, out=out, jobs=jobs, progress=_tell_step, stop=stopping.asked, **effort)

@@ -11,6 +11,7 @@ from typing import Any
 
 from procure.case import Case
 from procure.errors import InputError
+from procure.files import place_of
 from procure.instance import Cache, build
 from procure.plan import Plan, Status
 from procure.solver import Infeasible, NoPlan, Options, plan_of
@@ -20,6 +21,8 @@ from procure.timekey import grouped, summed
 FAILED = "failed"
 DIED = "WorkerDied"
 """The ``error`` of a change whose process ended under it."""
+UNSTORED = "OSError"
+"""The ``error`` of a change whose plan the system would not store: the study ends there, and goes on from there."""
 
 
 @dataclass(frozen=True)
@@ -85,8 +88,12 @@ class Solver:
                 plan.write(self._points / f"{number:03d}")
             found = Outcome(number, dict(change), str(plan.status), facts=facts_of(plan))
         except Exception as error:
+            unstored = None if self._points is None else place_of(error)
             reason = str(error) if isinstance(error, EXPECTED) else _of_bug(error)
-            found = Outcome(number, dict(change), FAILED, " ".join(reason.split()), type(error).__name__)
+            name = type(error).__name__
+            if unstored is not None:
+                reason, name = f"{unstored.filename}: {unstored.strerror}.", UNSTORED
+            found = Outcome(number, dict(change), FAILED, " ".join(reason.split()), name)
         seconds = round(time.perf_counter() - started, 2)
         cut_off = found.status in (FAILED, Status.LIMIT) and stop()
         return replace(found, seconds=seconds, stages=tuple(self._cache.ran), stopped=cut_off)

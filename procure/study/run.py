@@ -11,7 +11,7 @@ from pathlib import Path
 from procure.case import Case
 from procure.errors import Fault, InputError
 from procure.study.change import Change, Effort, plain
-from procure.study.outcome import Outcome
+from procure.study.outcome import UNSTORED, Outcome
 from procure.study.store import Store, record_of
 from procure.study.workers import outcomes
 
@@ -70,16 +70,29 @@ class Study:
             stop: asked often; once it is true, what is at hand ends as at a time limit, and nothing else is begun.
 
         Raises:
-            InputError: the folder holds something else, or less than one job.
+            InputError: the folder holds something else, another run is at work in it, it cannot be written to any
+                more, or less than one job.
         """
         if jobs < 1:
             raise InputError([Fault("study", 0, "jobs", f"{jobs}", "1 or more.")])
         store = None if out is None else Store(out, record_of(self.name, self.case, self.changes, self.effort))
+        try:
+            return self._run(store, jobs, progress, stop)
+        finally:
+            if store is not None:
+                store.close()
+
+    def _run(
+        self, store: Store | None, jobs: int, progress: Callable[[Step], None] | None, stop: Callable[[], bool]
+    ) -> list[Outcome]:
         found = {} if store is None else {n: o for n, o in store.outcomes().items() if o.is_final}
         tasks = [(n, change) for n, change in enumerate(self.changes, start=1) if n not in found]
         begun, before = time.perf_counter(), len(found)
         points = None if store is None else store.points
         for outcome in outcomes(self.case, self._shared(min(jobs, len(tasks))), points, tasks, jobs, stop):
+            if outcome.error == UNSTORED:
+                hint = "Free the place and run the study again: it goes on from here."
+                raise InputError([Fault("study", 0, "", "", outcome.reason, hint)])
             found[outcome.number] = outcome
             if store is not None:
                 store.add(outcome)

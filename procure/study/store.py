@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, TypedDict
@@ -68,22 +69,35 @@ def read_record(folder: Path) -> Record:
 
 
 class Store:
-    """The folder of a study, new or begun before."""
+    """The folder of a study, new or begun before, held for one run until :meth:`close`."""
 
     def __init__(self, folder: Path, record: Record) -> None:
         """Begin a study in a folder that is new or empty, or go on with the same one.
 
         Raises:
-            InputError: the folder holds something else, or another study, with what differs.
+            InputError: the folder holds something else, or another study, with what differs; or another run is at work
+                in it.
         """
         self.folder = folder
-        if (folder / RECORD).is_file():
-            _check_same(folder, read_record(folder), record)
-            self._drop_torn_line()
-        else:
+        if not (folder / RECORD).is_file():
             _check_fresh(folder)
             folder.mkdir(parents=True, exist_ok=True)
-            _write_whole(folder / RECORD, json.dumps(record, indent=1, allow_nan=False) + "\n")
+        self._held = _hold(folder)
+        try:
+            if (folder / RECORD).is_file():
+                _check_same(folder, read_record(folder), record)
+                self._drop_torn_line()
+            else:
+                _write_whole(folder / RECORD, json.dumps(record, indent=1, allow_nan=False) + "\n")
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """Leave the folder to other runs."""
+        if self._held is not None:
+            os.close(self._held)
+            self._held = None
 
     @property
     def points(self) -> Path:
@@ -124,6 +138,31 @@ def read_outcomes(folder: Path) -> dict[int, Outcome]:
             outcome = Outcome(**{**stated, "stages": tuple(stated["stages"])})
             found[outcome.number] = outcome
     return found
+
+
+def _hold(folder: Path) -> int | None:
+    """The folder as a file of this process that no other run holds; None where the system knows no such lock.
+
+    The system lets go of it with the process, however that ends.
+
+    Raises:
+        InputError: another run holds it.
+    """
+    with suppress(ImportError, OSError):  # Windows; file systems without locks
+        import fcntl
+
+        held = os.open(folder, os.O_RDONLY)
+        try:
+            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(held)
+            expected = "A folder in which no other run is at work."
+            raise InputError([Fault(str(folder), 0, "", "", expected, "Wait, or name another folder.")]) from None
+        except OSError:
+            os.close(held)
+            raise
+        return held
+    return None
 
 
 def _check_fresh(folder: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import pandas as pd
 
 from procure.case import Case
 from procure.csvtext import guard
-from procure.errors import InputError
+from procure.errors import Fault, InputError
 from procure.study.change import Effort
 from procure.study.outcome import Outcome
 from procure.study.run import Step, Study
@@ -84,6 +85,22 @@ def long_form(frame: pd.DataFrame, varied: list[str]) -> pd.DataFrame:
     long["sku"] = long["sku"].str.removeprefix("ordered ")
     long["status"] = long["status"].where(long["status"] == "failed", "ok")
     return long[[*varied, "status", "sku", "count"]]
+
+
+def unread(case: Case, vary: Mapping[str, Sequence[Any]]) -> list[Fault]:
+    """Names of which no two values make two different cases, as doubts: nothing in this case reads them."""
+    doubts: list[Fault] = []
+    for name, values in vary.items():
+        hashes: set[str] = set()
+        for value in values:
+            with suppress(InputError):
+                hashes.add(case.with_value(name, value).input_hash)
+            if len(hashes) > 1:
+                break
+        if len(hashes) == 1 and len(set(map(str, values))) > 1:
+            expected = "Understood as stated: every value gives the same inputs, so that nothing in this case reads it."
+            doubts.append(Fault("--vary", 0, "", name, expected, "Vary what tables/premises.csv of a plan lists."))
+    return doubts
 
 
 def _check_names(case: Case, vary: Mapping[str, Sequence[Any]]) -> None:

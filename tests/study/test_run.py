@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import signal
@@ -86,6 +87,7 @@ def test_what_was_stopped_lost_or_half_written_is_worked_out_again(tmp_path: Pat
     assert [o.number for o in begun] == [1]
     store = Store(tmp_path / "s", record_of("sweep", case(), CAPS, EFFORT))
     store.add(replace(begun[0], number=2, change=CAPS[1], status="failed", reason="ended", error=DIED, facts={}))
+    store.close()
     with (tmp_path / "s" / "outcomes.jsonl").open("a") as file:
         file.write('{"number": 3, "chan')
     steps: list[Step] = []
@@ -141,6 +143,33 @@ def test_a_bug_is_a_row_with_its_class_and_place_and_the_others_go_on(monkeypatc
     assert is_bug(found[1].error)
     assert not is_bug("InputError")
     assert not is_bug("")
+
+
+def test_two_runs_are_not_at_work_in_one_folder(tmp_path: Path) -> None:
+    def again(_: Step) -> None:
+        with pytest.raises(InputError, match="no other run"):
+            study().run(tmp_path / "s")
+
+    assert len(study().run(tmp_path / "s", progress=again)) == 3
+    assert len(study().run(tmp_path / "s")) == 3
+
+
+def test_a_full_disk_ends_the_study_which_goes_on_from_there(tmp_path: Path, monkeypatch: Any) -> None:
+    write = Plan.write
+
+    def full(self: Plan, folder: Path, *more: Any) -> Any:
+        if folder.name == "002":
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(folder))
+        return write(self, folder, *more)
+
+    monkeypatch.setattr(Plan, "write", full)
+    with pytest.raises(InputError, match=r"002: No space left on device\..*goes on from here"):
+        study().run(tmp_path / "s")
+    monkeypatch.undo()
+    assert sorted(read_outcomes(tmp_path / "s")) == [1]
+    steps: list[Step] = []
+    assert [o.status for o in study().run(tmp_path / "s", progress=steps.append)] == ["optimal"] * 3
+    assert [step.outcome.number for step in steps] == [2, 3]
 
 
 @pytest.mark.parametrize("effort", [{"gap": -1.0}, {"seed": -1}, {"time_limit_s": -5.0}])

@@ -14,7 +14,7 @@ from procure.errors import InputError
 from procure.plan import Plan
 from procure.plan.verify import verify
 from procure.study import sweep
-from procure.study.sweep import FACTS
+from procure.study.sweep import FACTS, unread
 from procure.study.vary import grid, parse_vary
 
 GB = "gb300-nvl72"
@@ -132,3 +132,14 @@ def test_a_name_given_twice_is_refused_and_a_grid_is_every_combination():
         {"a": 2, "b": "x"},
         {"a": 2, "b": "y"},
     ]
+
+
+def test_a_name_that_the_case_does_not_read_is_in_doubt():
+    vary = {
+        "hardware/hgx-a100/power_kw": ["x1.1", "x2"],
+        "scenario/voice/input_p50_tokens": [500.0, 900.0],
+        "utilisation_cap": [0.75, 0.8],
+        "case/vintage": ["base"],
+        "forecast.peak_requests_per_s": ["x1", "x2"],
+    }
+    assert [doubt.value for doubt in unread(case(), vary)] == list(vary)[:2]
