@@ -19,9 +19,9 @@ _DEPLOYMENT = "pool, with + and the lpx SKU where LPX decodes beside it"
 class Purchase(Row):
     """Orders of units; those of the look-ahead are foreseen, not recommended."""
 
-    quarter: str = col("quarter of the order", kind="quarter", key=True)
+    quarter: str = col("quarter of the order", kind="quarter", key=True, word="order quarter")
     site: str = col("site", key=True)
-    sku: str = col("SKU", key=True)
+    sku: str = col("SKU", word="SKU", key=True)
     count: int = col("units ordered", unit="units", word="units")
     span: Span = col("planned or lookahead")
     delivery_quarter: str = col("quarter in which they are delivered and work", kind="quarter")
@@ -37,7 +37,7 @@ class Batch(Row):
 
     quarter: str = col(_QUARTER, kind="quarter", key=True)
     site: str = col("site", key=True)
-    sku: str = col("SKU", key=True)
+    sku: str = col("SKU", word="SKU", key=True)
     origin: Origin = col("fleet, order or purchase", key=True)
     vintage: str = col("quarter of delivery", kind="quarter", key=True)
     opening: int = col("units at the start of the quarter", unit="units")
@@ -55,7 +55,7 @@ class Serving(Row):
     workload: str = col("workload")
     bucket: str = col(_BUCKET)
     deployment: str = col(_DEPLOYMENT)
-    sku: str = col("gpu SKU that works")
+    sku: str = col("gpu SKU that works", word="SKU")
     requests_per_s: float = col("requests at the peak", unit="requests/s", word="requests at the peak")
     racks: float = col("busy units of the SKU", unit="racks", word="busy racks")
     lpx_racks: float = col("busy LPX racks beside them", unit="racks", word="busy LPX racks")
@@ -80,7 +80,7 @@ class Prefilled(Row):
     workload: str = col("workload", key=True)
     bucket: str = col(_BUCKET, key=True)
     deployment: str = col(_DEPLOYMENT)
-    sku: str = col("gpu SKU that works", key=True)
+    sku: str = col("gpu SKU that works", word="SKU", key=True)
     store: str = col("store that the reused tokens come from; recompute where nothing is reused", key=True)
     requests_per_s: float = col("requests at the peak", unit="requests/s", word="requests at the peak")
     racks: float = col("busy units of the SKU", unit="racks", word="busy racks")
@@ -97,11 +97,11 @@ class Placement(Row):
     workload: str = col("workload", key=True)
     store: str = col("store", key=True)
     tier: Tier = col("hbm, dram, ssd or cmx")
-    parked_bytes: float = col("bytes parked at the peak", unit="B", word="parked")
-    hits_per_s: float = col("requests that find their cache", unit="requests/s", word="hits")
+    parked_bytes: float = col("bytes parked at the peak", unit="B", word="parked KV cache")
+    hits_per_s: float = col("requests that find their cache", unit="requests/s", word="requests that find their cache")
     read_bytes_per_s: float = col("bytes read at the peak", unit="B/s", word="read")
     write_bytes_per_s: float = col("bytes written at the peak", unit="B/s", word="written")
-    longest_age_s: float = col("longest age up to which caches are kept", unit="s", word="longest age")
+    longest_age_s: float = col("longest age up to which caches are kept", unit="s", word="longest idle age kept")
     scenario: str = col(_SCENARIO, key=True)
     daypart: str = col(_DAYPART, key=True)
 
@@ -127,7 +127,7 @@ class Copies(Row):
     quarter: str = col(_QUARTER, kind="quarter", key=True)
     site: str = col("site", key=True)
     card: str = col("LLM", key=True)
-    sku: str = col("SKU of the LPX racks", key=True)
+    sku: str = col("SKU of the LPX racks", word="SKU", key=True)
     copies: int = col("whole copies", unit="copies")
     racks: int = col("LPX racks that they take", unit="racks")
 
@@ -145,10 +145,10 @@ class Pods(Row):
 class ExpansionOrder(Row):
     """Expansions of sites that are ordered."""
 
-    quarter: str = col("quarter of the order", kind="quarter", key=True)
+    quarter: str = col("quarter of the order", kind="quarter", key=True, word="order quarter")
     site: str = col("site", key=True)
     expansion: str = col("name", key=True)
-    count: int = col("how many", unit="steps")
+    count: int = col("how many", unit="steps", word="steps")
     span: Span = col("planned or lookahead")
     capex_usd: float = col("capital of the order", unit="USD")
 
@@ -178,7 +178,7 @@ class Cash(Row):
     span: Span = col("planned or lookahead")
     line: CostLine = col("what it is for", key=True)
     site: str = col("site; empty for what belongs to none", key=True)
-    sku: str = col("SKU, expansion or workload", key=True)
+    sku: str = col("SKU, expansion or workload", word="SKU", key=True)
     cash_usd: float = col("paid", unit="USD")
     discount_factor: float = col("present value of one USD of that quarter")
     npv_usd: float = col("present value at the start of the first quarter", unit="USD", word="net present value")
@@ -201,9 +201,13 @@ class UnitCost(Row):
     tokens: str = col("cached input, computed input, output or blended", key=True)
     million_tokens: float = col("tokens served, discounted", unit="M tokens")
     npv_usd: float = col("their share of the cost", unit="USD", word="net present value")
-    usd_per_million_tokens: float = col("cost of a million", unit="USD/M tokens", empty="nothing served")
-    market_usd_per_million_tokens: float = col("market price of a million", unit="USD/M tokens", empty="no price")
-    cost_per_market: float = col("cost over market price", unit="ratio", empty="no price or nothing served")
+    usd_per_million_tokens: float = col("cost of a million", unit="USD/M tokens", empty="nothing served", word="cost")
+    market_usd_per_million_tokens: float = col(
+        "market price of a million", unit="USD/M tokens", empty="no price", word="market price"
+    )
+    cost_per_market: float = col(
+        "cost over market price", unit="ratio", empty="no price or nothing served", word="cost over market price"
+    )
 
 
 @row("sla")
@@ -215,19 +219,39 @@ class Service(Row):
     requests_per_s: float = col("requests at the peak", unit="requests/s", word="requests at the peak")
     served_share: float = col("share of the requests served as promised", unit="share")
     short_share: float = col("share not served as promised", unit="share", word="share not served as promised")
-    cause: str = col("what stands in the way", empty="nothing short")
-    ttft_target_s: float = col("time to first token asked for", unit="s", empty="no target")
+    cause: str = col("what stands in the way", empty="nothing short", word="cause of shortfall")
+    ttft_target_s: float = col("time to first token asked for", unit="s", empty="no target", word="TTFT target")
     ttft_share: float = col(
-        "share of the served requests whose first token is in time", unit="share", empty="no target"
+        "share of the served requests whose first token is in time",
+        unit="share",
+        empty="no target",
+        word="requests within TTFT",
     )
-    tps_target: float = col("tokens/s of one user asked for", unit="tokens/s", empty="no target")
-    task_s: float = col("seconds of one task from the first request to the last token", unit="s", empty="unknown")
-    late_share: float = col("share served, but too late beyond what may be late", unit="share", empty="not stated")
+    tps_target: float = col(
+        "tokens/s of one user asked for", unit="tokens/s", empty="no target", word="TPS/User target"
+    )
+    task_s: float = col(
+        "seconds of one task from the first request to the last token", unit="s", empty="unknown", word="one task"
+    )
+    late_share: float = col(
+        "share served, but too late beyond what may be late",
+        unit="share",
+        empty="not stated",
+        word="of it served, too late",
+    )
     out_of_reach_share: float = col("share that nothing serves in time", unit="share", empty="not stated")
     ttft_share_asked: float = col(
-        "share of requests whose first token must be in time", unit="share", empty="no target"
+        "share of requests whose first token must be in time",
+        unit="share",
+        empty="no target",
+        word="requests within TTFT, asked",
     )
-    ttft_reached_s: float = col("time to first token within which the share asked for is", unit="s", empty="no target")
+    ttft_reached_s: float = col(
+        "time to first token within which the share asked for is",
+        unit="s",
+        empty="no target",
+        word="TTFT of the share asked",
+    )
     scenario: str = col(_SCENARIO, key=True)
     daypart: str = col(_DAYPART, key=True)
 

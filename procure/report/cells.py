@@ -265,8 +265,9 @@ class Ref(Expr):
 class Cell(Expr):
     """One cell: a number, a text, or an expression, with a style (see :mod:`procure.report.styles`)."""
 
-    def __init__(self, sheet: str, row: int, column: int, content: Any, style: str) -> None:
+    def __init__(self, sheet: str, row: int, column: int, content: Any, style: str, comment: str = "") -> None:
         self.sheet, self.row, self.column, self.content, self.style = sheet, row, column, content, style
+        self.comment = comment
 
     def _text(self, sheet: str) -> str:
         return Ref(self, False, False).text(sheet)
@@ -344,15 +345,17 @@ class Sheet:
         self.name = name
         self.cells: dict[tuple[int, int], Cell] = {}
         self.widths: dict[int, float] = {}
+        self.lines: dict[int, int] = {}
+        """Lines of text that a row is as high as, where it is more than one."""
         self.freeze = (0, 0)
         self.filter: tuple[int, int, int, int] | None = None
         self.landscape = True
 
-    def put(self, row: int, column: int, content: Any, style: str = "text") -> Cell:
-        """Place a number, text or expression; a place is filled once."""
+    def put(self, row: int, column: int, content: Any, style: str = "text", *, comment: str = "") -> Cell:
+        """Place a number, text or expression, with a comment for whoever points at it; a place is filled once."""
         if (row, column) in self.cells:
             raise ValueError(f"{self.name}!{xl_col_to_name(column)}{row + 1} is filled already")
-        cell = Cell(self.name, row, column, content, style)
+        cell = Cell(self.name, row, column, content, style, comment)
         self.cells[row, column] = cell
         return cell
 

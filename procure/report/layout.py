@@ -12,6 +12,7 @@ import pandas as pd
 
 from procure.plan import Plan
 from procure.report.cells import Block, Call, Cell, Expr, Place, Sheet, total
+from procure.schema import Column
 from procure.timekey import unmixed
 
 LABELS = 8
@@ -93,15 +94,20 @@ class TimeSheet:
             self.row += 1
 
     def header(
-        self, labels: Sequence[str], *, quarters: bool = True, numbers: Collection[int] = (5, 6, 7)
+        self, labels: Sequence[str | Column], *, quarters: bool = True, numbers: Collection[int] = (5, 6, 7)
     ) -> list[Cell]:
         """Column titles: up to eight labels, then the quarters. Returns the quarter cells.
 
+        A column of the schema gives its word and unit, and its meaning as the cell's comment.
         ``numbers`` are the label columns that hold numbers, whose titles stand at the right.
         """
         for column in range(LABELS):
             title = labels[column] if column < len(labels) else ""
-            self.sheet.put(self.row, column, title, "quarter" if column in numbers else "header")
+            style = "quarter" if column in numbers else "header"
+            if isinstance(title, Column):
+                self.sheet.put(self.row, column, title.heading, style, comment=title.meaning)
+            else:
+                self.sheet.put(self.row, column, title, style)
         cells = []
         if quarters:
             for column, quarter in enumerate(self.timeline.quarters, LABELS):
@@ -116,13 +122,18 @@ class TimeSheet:
              label_styles: dict[int, str] | None = None) -> Row:  # fmt: skip
         """A row over time. ``values`` are the quarters' contents, or a function of the quarter's position.
 
-        A label may be text, number or expression; ``None`` leaves its cell empty.
+        A label may be text, number or expression, or a column of the schema, which gives its word with its meaning as
+        the comment; ``None`` leaves its cell empty.
         """
         styles = label_styles or {}
         texts = "sum" if style.startswith("sum") else "text"
         row = self.row
-        placed = {c: self.sheet.put(row, c, content, styles.get(c, texts))
-                  for c, content in enumerate(labels) if content is not None}  # fmt: skip
+        placed = {}
+        for c, label in enumerate(labels):
+            if isinstance(label, Column):
+                placed[c] = self.sheet.put(row, c, label.word, styles.get(c, texts), comment=label.meaning)
+            elif label is not None:
+                placed[c] = self.sheet.put(row, c, label, styles.get(c, texts))
         if texts == "sum":
             for column in set(range(LABELS)) - set(placed):
                 self.sheet.put(row, column, None, "sum")

@@ -15,7 +15,7 @@ from markupsafe import Markup
 from matplotlib.figure import Figure
 
 from procure.plan import Plan, Status
-from procure.plan.tables import Check, Cost
+from procure.plan.tables import TABLES, Check, Cost
 from procure.plan.unit_costs import cost_warnings
 from procure.report import words
 from procure.report.charts import charts, style
@@ -52,6 +52,7 @@ def render(plan: Plan) -> str:
         lstrip_blocks=True,
     )
     environment.filters["share"] = words.share
+    environment.globals["column"] = lambda table, name: TABLES[table].by_column[name]
     outside, inside = words.binding_sentences(plan)
     return environment.get_template("plan.html.j2").render(
         plan=plan,
@@ -69,6 +70,7 @@ def render(plan: Plan) -> str:
         charts=drawn(plan),
         binding=outside,
         inner=inside,
+        spans=[span.word for span in Span],
         causes=words.causes(plan, Span.PLANNED),
         later_causes=words.causes(plan, Span.LOOKAHEAD),
         costs=costs(plan),

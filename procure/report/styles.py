@@ -11,9 +11,12 @@ ROLES: dict[str, dict[str, Any]] = {
     "title": {"bold": True, "font_size": 16},
     "heading": {"bold": True, "font_size": 12, "font_color": "#1F3864", "bottom": 2, "bottom_color": "#1F3864"},
     "header": {"bold": True, "bg_color": "#1F3864", "font_color": "#FFFFFF", "text_wrap": True, "valign": "vcenter"},
-    "quarter": {"bold": True, "bg_color": "#1F3864", "font_color": "#FFFFFF", "align": "right"},
-    "later": {"bold": True, "bg_color": "#7F7F7F", "font_color": "#FFFFFF", "align": "right"},
+    "quarter": {"bold": True, "bg_color": "#1F3864", "font_color": "#FFFFFF", "align": "right", "valign": "vcenter"},
+    "later": {"bold": True, "bg_color": "#7F7F7F", "font_color": "#FFFFFF", "align": "right", "valign": "vcenter"},
     "text": {},
+    "wrapped": {"text_wrap": True, "align": "left", "valign": "top", "indent": 1},
+    "figure": {"valign": "top"},
+    "premise": {"font_color": INPUT, "bg_color": "#FFF9DB", "text_wrap": True, "valign": "top"},
     "number": {"align": "left"},
     "note": {"italic": True, "font_color": "#595959"},
     "input": {"font_color": INPUT, "bg_color": "#FFF9DB"},
@@ -22,7 +25,9 @@ ROLES: dict[str, dict[str, Any]] = {
     "sum": {"bold": True, "top": 1},
     "verdict": {"bold": True, "align": "center", "border": 1},
 }
-"""Look of each role. Inputs are blue on yellow, solver output green on green, formulas black; sums are bold."""
+"""Look of each role. Inputs are blue on yellow, solver output green on green, formulas black; sums are bold.
+
+``wrapped``, ``figure`` and ``premise`` are text, number and input in rows of several lines."""
 
 FORMATS: dict[str, str] = {
     "": "General",

@@ -27,6 +27,10 @@ from procure.report.words import plan_name
 
 LONGEST_TEXT = 32_767
 """Characters that a cell of an .xlsx file can hold."""
+LINE_POINTS = 15.0
+"""Height of one line of text."""
+HIGHEST_ROW_POINTS = 409.0
+"""No row of an .xlsx file is higher; longer texts stand in the cell whole and show as far as they fit."""
 
 
 def build(plan: Plan) -> list[Sheet]:
@@ -77,6 +81,8 @@ def write_sheets(sheets: list[Sheet], path: Path, created: datetime, title: str)
         page = book.add_worksheet(sheet.name)
         for cell in sheet.cells.values():
             _write(page, cell, look(cell.style))
+            if cell.comment:
+                page.write_comment(cell.row, cell.column, cell.comment, {"x_scale": 1.6, "author": "procure"})
         _dress(book, page, sheet)
     book.close()
     return path
@@ -108,6 +114,8 @@ def _dress(book: Any, page: Any, sheet: Sheet) -> None:
     """Widths, frozen panes, print set-up and the colours of the verdicts."""
     for column, width in sheet.widths.items():
         page.set_column(column, column, width)
+    for row, lines in sheet.lines.items():
+        page.set_row(row, min(LINE_POINTS * lines, HIGHEST_ROW_POINTS))
     page.hide_gridlines(2)
     page.freeze_panes(*sheet.freeze)
     page.set_landscape()

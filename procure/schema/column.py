@@ -53,6 +53,22 @@ class Column:
             object.__setattr__(self, "word", _UNIT_ENDINGS.sub("", self.name).replace("_", " "))
 
     @property
+    def title(self) -> str:
+        """The word as a heading begins it."""
+        return self.word[:1].upper() + self.word[1:]
+
+    @property
+    def heading(self) -> str:
+        """The title with the unit behind it, unless the word says it."""
+        return self.title if not self.unit or self.unit in self.word else f"{self.title}, {self.unit}"
+
+    @property
+    def meaning(self) -> str:
+        """What it means, as a sentence with what an empty cell says."""
+        empty = f" Empty: {self.default}." if self.default else ""
+        return f"{self.description[:1].upper()}{self.description[1:].rstrip('.')}.{empty}"
+
+    @property
     def textual(self) -> bool:
         """Whether its values are texts."""
         return self.kind in ("text", "quarter", "choice")

@@ -18,6 +18,7 @@ from typer.testing import CliRunner
 from procure.cli import build_app
 from procure.errors import InputError
 from procure.plan import Plan
+from procure.plan.tables import TABLES
 from procure.report import plot_sweep, print_plan, write_page, write_pictures
 from procure.report.page import costs, render
 from procure.report.words import binding_sentences, figure, quarter_ranges, share, status_sentence, usd
@@ -258,3 +259,12 @@ def test_what_is_sold_is_told_beside_the_orders_with_what_it_brings(plan: Plan) 
 def test_a_plan_that_sells_nothing_says_nothing_of_sales(plan: Plan) -> None:
     kept = Plan(plan.summary, {**plan.tables, "fleet": plan.tables["fleet"].assign(retired=0.0)})
     assert "sell" not in render(kept).lower().split("<h2")[1]
+
+
+def test_headings_are_the_schema_s_with_their_meaning(page: str) -> None:
+    titles = {attributes["title"] for tag, attributes in Tags(page).found if tag == "th" and "title" in attributes}
+    named = {"purchases": ["site", "capex_usd"], "costs": ["line"], "premises": ["kind", "source"]}
+    for table, columns in named.items():
+        for column in (TABLES[table].by_column[name] for name in columns):
+            assert column.meaning in titles
+            assert f">{column.title}" in page

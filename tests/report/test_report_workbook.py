@@ -12,8 +12,10 @@ import pytest
 
 from procure.errors import InputError
 from procure.plan import Plan
+from procure.plan.tables import Batch, Cash, ExpansionOrder, Limit, Placement, Premise, Purchase, Service
 from procure.report import write_workbook
 from procure.report.workbook import build
+from procure.schema import Row
 
 PAGE = (Path(__file__).parents[2] / "docs" / "workbook.md").read_text(encoding="utf-8")
 SHEETS = re.findall(r"^\| ([A-Z]\w+) \|", PAGE.split("## How to read it")[0], flags=re.M)
@@ -239,3 +241,41 @@ def test_a_quarter_in_which_nothing_is_asked_keeps_its_column(plan: Plan, tmp_pa
     read = openpyxl.load_workbook(written, data_only=True)
     assert read["Money"]["B3"].value == "PASS"
     assert "2027Q2" in [cell.value for row in read["Money"].iter_rows() for cell in row]
+
+
+@pytest.mark.parametrize(
+    ("sheet", "of", "name"),
+    [
+        ("Purchases", Purchase, "capex_usd"),
+        ("Purchases", Purchase, "count"),
+        ("Purchases", ExpansionOrder, "expansion"),
+        ("Fleet", Batch, "origin"),
+        ("Limits", Limit, "family"),
+        ("Money", Cash, "line"),
+        ("Service", Service, "workload"),
+        ("KV", Placement, "tier"),
+        ("Premises", Premise, "kind"),
+    ],
+)
+def test_a_heading_is_the_schema_s_with_unit_and_meaning(book: Path, sheet: str, of: type[Row], name: str) -> None:
+    column = of.schema.by_column[name]
+    cells = [cell for row in openpyxl.load_workbook(book)[sheet].iter_rows() for cell in row if cell.comment]
+    assert {cell.comment.text for cell in cells if cell.value == column.heading} >= {column.meaning}
+
+
+def test_a_row_of_service_is_the_schema_s_with_unit_and_meaning(book: Path) -> None:
+    column = Service.schema.by_column["short_share"]
+    row = labelled(book, "Service", D=column.word, E=column.unit)
+    assert row[3].comment is not None
+    assert row[3].comment.text == column.meaning
+
+
+def test_premises_show_their_whole_source_and_note(book: Path) -> None:
+    """Texts are wrapped in rows high enough for them, and no row is higher than a spreadsheet allows."""
+    sheet = openpyxl.load_workbook(book)["Premises"]
+    notes = [row[-1] for row in sheet.iter_rows(min_row=7) if row[-1].value]
+    assert notes
+    for cell in notes:
+        assert cell.alignment.wrap_text
+        height = sheet.row_dimensions[cell.row].height or 15.0
+        assert min(15.0 * len(str(cell.value)) / 80, 409.0) <= height <= 409.0

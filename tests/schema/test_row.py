@@ -25,6 +25,14 @@ class Hall(Row):
     note: str = col("anything else", empty="nothing")
 
 
+def test_a_column_gives_its_heading_and_its_meaning():
+    of = Hall.schema.by_column
+    assert [of[name].heading for name in ("limit_kw", "since", "doors")] == ["Limit, kW", "From", "Doors"]
+    assert (of["limit_kw"].meaning, of["open"].meaning) == ("Most. Empty: no limit.", "Whether it may be entered.")
+    units = Column("count", "integer", "units ordered", unit="units", word="units")
+    assert units.heading == "Units"
+
+
 def test_the_class_describes_the_table():
     assert (Hall.schema.name, Hall.schema.description) == ("limits_of_a_hall", "What a hall holds.")
     assert Hall.columns == ("hall", "resource", "limit_kw", "doors", "open", "since", "note")

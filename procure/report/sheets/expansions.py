@@ -32,12 +32,13 @@ class Expansions:
 
 
 def expansions_block(book: TimeSheet, plan: Plan) -> Expansions:
-    """Add the block: count x unit cost = capex, paid in the quarter of the order."""
+    """Add the block: steps x unit cost = capex, paid in the quarter of the order."""
     book.heading(
-        "Expansions of sites", "Counts are solver output; capex = count x unit cost, paid in the order quarter."
+        "Expansions of sites", "Counts are solver output; capex = steps x unit cost, paid in the order quarter."
     )
-    titles = ("No.", "Order quarter", "Site", "Expansion", "Span", "Count", "Unit cost, USD", "Capex, USD")
-    head = book.header(titles)
+    of = ExpansionOrder.schema.by_column
+    named = (of[name] for name in ("quarter", "site", "expansion", "span", "count"))
+    head = book.header(("No.", *named, "Unit cost, USD", of["capex_usd"]))
     first = book.row
     table = plan.tables["expansions"].sort_values(["quarter", "site", "expansion"])
     for number, order in enumerate(ExpansionOrder.rows(table), 1):

@@ -7,13 +7,16 @@ from dataclasses import dataclass
 import pandas as pd
 
 from procure.plan import Plan
+from procure.plan.tables import Batch
 from procure.report.cells import Cell, Expr, absolute, sumproduct, total
 from procure.report.layout import Row, Timeline, TimeSheet, over_time
 from procure.report.sheets.purchases import Purchases
-from procure.schema import Origin
+from procure.schema import Column, Origin
 
 Key = tuple[str, ...]
 _KEYS = ["site", "sku"]
+_OF = Batch.schema.by_column
+_UNITS = _OF["closing"].unit
 
 
 @dataclass(frozen=True)
@@ -44,7 +47,7 @@ def fleet_sheet(plan: Plan, timeline: Timeline, purchases: Purchases) -> Fleet:
     flows = {c: over_time(table, _KEYS, c, timeline) for c in ("opening", "retired")}
     flows["firm"] = over_time(table[table["origin"] != Origin.PURCHASE], _KEYS, "delivered", timeline)
     book.heading("Roll-forward by site and SKU", "All vintages together.")
-    head = book.header(["Site", "SKU", "Item", "", "Unit", "", "Total", ""])
+    head = book.header([_OF["site"], _OF["sku"], "Item", "", "Unit", "", "Total", ""])
     none = [0.0] * len(timeline.quarters)
     keys = sorted(set(flows["opening"]) | purchases.keys)
     closing = {}
@@ -64,11 +67,11 @@ def _roll_forward(
     top, at, cell = book.row, book.sheet.at, book.cell
     total_style = {6: "calc:count"}
 
-    def labels(item: str, row: int) -> list[object]:
-        return [*key, item, None, "units", None, book.row_total(row)]
+    def labels(item: str | Column, row: int) -> list[object]:
+        return [*key, item, None, _UNITS, None, book.row_total(row)]
 
     book.line(
-        [*key, "opening", None, "units"],
+        [*key, _OF["opening"], None, _UNITS],
         "calc:count",
         lambda i: flow["opening"][0] if i == 0 else cell(top + 4, i - 1),
     ).cells[0].style = "input:count"
@@ -81,7 +84,7 @@ def _roll_forward(
     book.line(labels("+ delivered, firm before", top + 2), "input:count", flow["firm"], label_styles=total_style)
     book.line(labels("- retired", top + 3), "solver:count", flow["retired"], label_styles=total_style)
     return book.line(
-        [*key, "closing", None, "units"],
+        [*key, _OF["closing"], None, _UNITS],
         "sum:count",
         lambda i: cell(top, i) + cell(top + 1, i) + cell(top + 2, i) - cell(top + 3, i),
     )
@@ -91,14 +94,14 @@ def _vintages(book: TimeSheet, table: pd.DataFrame, keys: list[Key]) -> dict[Key
     """Closing stock by vintage as the solver states it; returns the sums by site and SKU."""
     note = "Solver output. The sum of the vintages is compared with the roll-forward on Checks."
     book.heading("Closing stock by vintage", note)
-    book.header(["Site", "SKU", "Vintage", "Origin", "Unit", "", "", ""])
+    book.header([*(_OF[name] for name in (*_KEYS, "vintage", "origin")), "Unit", "", "", ""])
     stock = over_time(table, [*_KEYS, "vintage", "origin"], "closing", book.timeline)
     sums = {}
     for key in keys:
         first = book.row
         for full in (v for v in stock if v[:2] == key):
-            book.line([*full, "units"], "solver:count", stock[full])
+            book.line([*full, _UNITS], "solver:count", stock[full])
         if book.row == first:
-            book.line([*key, "none", None, "units"], "solver:count", [0.0] * len(book.timeline.quarters))
-        sums[key] = book.line([*key, "all vintages", None, "units"], "sum:count", book.sums_of(first, book.row - 1))
+            book.line([*key, "none", None, _UNITS], "solver:count", [0.0] * len(book.timeline.quarters))
+        sums[key] = book.line([*key, "all vintages", None, _UNITS], "sum:count", book.sums_of(first, book.row - 1))
     return sums

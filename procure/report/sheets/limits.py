@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from procure.plan import Plan
+from procure.plan.tables import Limit
 from procure.report.cells import Block, Expr, either, largest, smallest
 from procure.report.layout import Timeline, TimeSheet, over_time
 from procure.report.words import holds, readable
@@ -29,7 +30,10 @@ def limits_sheet(plan: Plan, timeline: Timeline) -> Limits:
     used, limit = (over_time(table, keys, column, timeline, empty=None) for column in ("used", "limit"))
     binding = grouped(table.astype(dict.fromkeys(keys, str)), keys)["binding"].sum().to_dict()
     book.heading("Limits by family, site and item", "Empty: no such limit in that quarter.")
-    book.header(["Family", "Site", "Item", "Measure", "Unit", "Quarters binding", "Largest use", "Least slack"])
+    of = Limit.schema.by_column
+    book.header(
+        [of["family"], of["site"], of["item"], "Measure", of["unit"], "Quarters binding", "Largest use", "Least slack"]
+    )
     worst: dict[str, Block] = {}
     families = sorted({key[0] for key in used})
     for family in families:
@@ -52,10 +56,10 @@ def _limit(book: TimeSheet, key: tuple[str, ...], used: list[Any], limit: list[A
 
     unlimited = ["not limited" if u is not None and v is None else v for u, v in zip(used, limit, strict=True)]
     slacks, uses = (book.sheet.block(row, 8, row, last, row_fixed=False) for row in (top + 2, top + 3))
-    book.line([family, site, item, "used", unit], f"solver:{shape}", used)
-    book.line([family, site, item, "limit", unit], f"input:{shape}", unlimited)
+    book.line([family, site, item, Limit.schema.by_column["used"], unit], f"solver:{shape}", used)
+    book.line([family, site, item, Limit.schema.by_column["limit"], unit], f"input:{shape}", unlimited)
     book.line(
-        [family, site, item, "slack", unit, None, None, smallest(slacks)],
+        [family, site, item, Limit.schema.by_column["slack"], unit, None, None, smallest(slacks)],
         f"calc:{shape}",
         lambda i: only_limited(book.cell(top + 1, i) - book.cell(top, i), i),
         label_styles={7: f"calc:{shape}"},

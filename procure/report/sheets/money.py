@@ -10,12 +10,15 @@ import pandas as pd
 
 from procure.errors import Fault, InputError
 from procure.plan import Plan
+from procure.plan.tables import Cash
 from procure.report.cells import Cell, Expr, sumproduct, total
 from procure.report.layout import Row, Timeline, TimeSheet, over_time
 from procure.report.sheets.expansions import EXPANSION_LINE
 from procure.report.sheets.premises import RATE
 from procure.report.sheets.purchases import ORDER_LINES, Purchases
 from procure.schema import Span
+
+_OF = Cash.schema.by_column
 
 
 @dataclass(frozen=True)
@@ -55,14 +58,15 @@ def money_sheet(plan: Plan, purchases: Purchases, rate: Cell) -> Money:
     index = _positions(book)
     factors = _factors(book, rate, index)
     book.heading("Cash by line", "Sums of the detail below.")
-    book.header(["Span", "Line", "", "", "Unit", "", "Cash, all quarters", "NPV"])
+    book.header([_OF["span"], _OF["line"], "", "", "Unit", "", "Cash, all quarters", _OF["npv_usd"].title])
     summary_top = book.row
     members = {span: [g for g in groups if g[0] == span] for span in Span}
     # The detail is filled first, below the room that the summary needs.
     book.row += sum(max(len(found), 1) + 1 for found in members.values()) + 1
     book.heading("Detail by line, site and SKU",
                  "Orders and expansions are read from Purchases; the other lines are solver output.")  # fmt: skip
-    book.header(["Span", "Line", "Site", "SKU", "Unit", "", "Cash, all quarters", "NPV"])
+    book.header([*(_OF[name] for name in ("span", "line", "site", "sku")), "Unit", "", "Cash, all quarters",
+                 _OF["npv_usd"].title])  # fmt: skip
     detail_top = book.row
     place = {group: _detail(book, cash, group, purchases, factors, head) for group in groups}
     detail_end = max(book.row - 1, detail_top)
@@ -78,7 +82,7 @@ def money_sheet(plan: Plan, purchases: Purchases, rate: Cell) -> Money:
         subtotals.append(_subtotal(book, span.word, top, book.row - 1))
     planned, later = subtotals
     grand = book.line(
-        ["Total", None, None, None, "USD", None, planned.labels[6] + later.labels[6],
+        ["Total", None, None, None, _OF["cash_usd"].unit, None, planned.labels[6] + later.labels[6],
          planned.labels[7] + later.labels[7]],
         "sum:usd", lambda i: planned.cells[i] + later.cells[i], label_styles={6: "sum:usd", 7: "sum:usd"},
     )  # fmt: skip
@@ -109,7 +113,7 @@ def _factors(book: TimeSheet, rate: Cell, index: Row) -> Row:
 def _line(book: TimeSheet, group: tuple[str, str], first: int, last: int) -> Row:
     span, line = group
     return book.line(
-        [span, line, None, None, "USD", None, total(book.sheet.block(first, 6, last, 6)),
+        [span, line, None, None, _OF["cash_usd"].unit, None, total(book.sheet.block(first, 6, last, 6)),
          total(book.sheet.block(first, 7, last, 7))],
         "calc:usd", book.sums_of(first, last),
         label_styles={6: "calc:usd", 7: "calc:usd"},
@@ -118,7 +122,7 @@ def _line(book: TimeSheet, group: tuple[str, str], first: int, last: int) -> Row
 
 def _subtotal(book: TimeSheet, title: str, first: int, last: int) -> Row:
     return book.line(
-        [title, None, None, None, "USD", None, total(book.sheet.block(first, 6, last, 6)),
+        [title, None, None, None, _OF["cash_usd"].unit, None, total(book.sheet.block(first, 6, last, 6)),
          total(book.sheet.block(first, 7, last, 7))],
         "sum:usd", book.sums_of(first, last),
         label_styles={6: "sum:usd", 7: "sum:usd"},
@@ -158,7 +162,7 @@ def _payments(book: TimeSheet, labels: list[str], purchases: Purchases, factors:
 def _detail_row(book: TimeSheet, labels: list[str], style: str, values: Any, factor: Row) -> Row:
     block = book.sheet.block(book.row, 8, book.row, book.timeline.last_column, row_fixed=False)
     weights = book.sheet.block(factor.number, 8, factor.number, book.timeline.last_column)
-    return book.line([*labels, "USD", None, total(block), sumproduct(block, weights)], style, values,
+    return book.line([*labels, _OF["cash_usd"].unit, None, total(block), sumproduct(block, weights)], style, values,
                      label_styles={6: "calc:usd", 7: "calc:usd"})  # fmt: skip
 
 

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 import pandas as pd
 
 from procure.plan import Plan
+from procure.plan.tables import Purchase
 from procure.report.cells import Block, Call, Cell, Expr, exact, sumproduct, total
 from procure.report.layout import Row, Timeline, TimeSheet
 from procure.report.sheets.expansions import Expansions, expansions_block
-from procure.schema import CostLine, Span
+from procure.schema import Column, CostLine, Span
 from procure.timekey import grouped, summed
 
 ORDER_LINES: dict[str, int] = {CostLine.HARDWARE: 2, CostLine.ATTACH: 3, CostLine.INSTALLATION: 4}
@@ -78,10 +79,11 @@ def purchases_sheet(plan: Plan, timeline: Timeline) -> Purchases:
     table = plan.tables["purchases"].sort_values(["quarter", "site", "sku"])
     spans = {span: table[table["span"] == span] for span in _TITLES}
     book.heading(
-        "Orders", "Columns I onwards: payments in USD in the quarter they fall due. Capex = count x unit cost."
+        "Orders", "Columns I onwards: payments in USD in the quarter they fall due. Capex = units x unit cost."
     )
-    head = book.header(["No.", "Order quarter", "Site", "SKU", "Delivery quarter", "Count", "Unit cost, USD",
-                        "Capex, USD"])  # fmt: skip
+    of = Purchase.schema.by_column
+    named = (of[name] for name in ("quarter", "site", "sku", "delivery_quarter", "count"))
+    head = book.header(["No.", *named, "Unit cost, USD", of["capex_usd"]])
     top = book.row
     # Unit prices are filled first, below the room that the register needs.
     book.row += sum(max(len(rows), 1) + 1 for rows in spans.values()) + 1
@@ -163,7 +165,11 @@ def _prices(
         "Price of the delivery quarter, fixed at order. The share due at order applies to price and attach; "
         "the rest and the installation are paid on delivery.",
     )
-    titles = ("No.", "SKU", "Price, USD per unit", "Attach, USD per unit", "Install, USD/unit")
+    of = Purchase.schema.by_column
+    titles: tuple[str | Column, ...] = (
+        "No.",
+        *(of[name] for name in ("sku", "unit_price_usd", "unit_attach_usd", "unit_install_usd")),
+    )
     book.header(
         [*titles, "Due at order", "At order, USD/unit", "At delivery, USD/unit"], quarters=False, numbers=range(2, 8)
     )
@@ -191,7 +197,8 @@ def _prices(
 def _counts(made: Purchases) -> None:
     book = made.book
     book.heading("Units ordered by quarter", "Taken from the register above.")
-    head = book.header(["Site", "SKU", "", "", "Unit", "", "Total", ""])
+    of = Purchase.schema.by_column
+    head = book.header([of["site"], of["sku"], "", "", "Unit", "", "Total", ""])
     for site, sku in sorted(made.keys):
         _count(made, site, sku, head)
     if not made.keys:
@@ -202,7 +209,7 @@ def _count(made: Purchases, site: str, sku: str, head: list[Cell]) -> None:
     book = made.book
     at_site, at_sku = book.sheet.at(book.row, 0), book.sheet.at(book.row, 1)
     book.line(
-        [site, sku, None, None, "units", None, book.row_total(book.row)],
+        [site, sku, None, None, Purchase.schema.by_column["count"].unit, None, book.row_total(book.row)],
         "calc:count",
         lambda i: made.ordered(at_site, at_sku, head[i].in_row),
         label_styles={6: "calc:count"},

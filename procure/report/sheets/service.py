@@ -8,17 +8,22 @@ from typing import Any
 import pandas as pd
 
 from procure.plan import Plan
+from procure.plan.tables import Prefilled, Serving
+from procure.plan.tables import Service as Sla
 from procure.report.layout import Row, Timeline, TimeSheet, over_time
+from procure.schema import Row as Schema
 
-_FACTS = (
-    ("ttft_target_s", "TTFT target", "s", "input:number"),
-    ("ttft_share_asked", "requests within TTFT, asked", "share", "input:share"),
-    ("ttft_share", "requests within TTFT", "share", "solver:share"),
-    ("ttft_reached_s", "TTFT of the share asked", "s", "solver:number"),
-    ("tps_target", "TPS/User target", "tokens/s", "input:number"),
-    ("task_s", "one task", "s", "solver:number"),
-    ("cause", "cause of shortfall", "", "solver"),
-)
+_OF = Sla.schema.by_column
+_FACTS = {
+    "ttft_target_s": "input:number",
+    "ttft_share_asked": "input:share",
+    "ttft_share": "solver:share",
+    "ttft_reached_s": "solver:number",
+    "tps_target": "input:number",
+    "task_s": "solver:number",
+    "cause": "solver",
+}
+"""What is told of a workload besides requests, with its look."""
 
 
 @dataclass(frozen=True)
@@ -38,32 +43,32 @@ def service_sheet(plan: Plan, timeline: Timeline) -> Service:
                      "Assignments are solver output.", timeline)  # fmt: skip
     short, served = _workloads(book, plan.tables["sla"])
     decode, prefill = plan.tables["serving"], plan.tables["prefill"]
-    decoded = _work(book, "Decode, requests/s", decode, "workload", "requests_per_s", "requests/s")
-    _work(book, "Decode, racks busy", decode, "sku", "racks", "racks")
+    decoded = _work(book, "Decode", Serving, decode, "workload", "requests_per_s")
+    _work(book, "Decode", Serving, decode, "sku", "racks")
     if (decode["lpx_racks"] > 0).any():
-        _work(book, "Decode, LPX racks busy", decode[decode["lpx_racks"] > 0], "sku", "lpx_racks", "LPX racks")
-    prefilled = _work(book, "Prefill, requests/s", prefill, "workload", "requests_per_s", "requests/s")
-    _work(book, "Prefill, racks busy", prefill, "sku", "racks", "racks")
+        _work(book, "Decode", Serving, decode[decode["lpx_racks"] > 0], "sku", "lpx_racks")
+    prefilled = _work(book, "Prefill", Prefilled, prefill, "workload", "requests_per_s")
+    _work(book, "Prefill", Prefilled, prefill, "sku", "racks")
     return Service(book, short, served, decoded, prefilled)
 
 
 def _workloads(book: TimeSheet, sla: pd.DataFrame) -> tuple[dict[str, Row], dict[str, Row]]:
     book.heading("Demand and shortfall by workload", "Served = requests x (1 - share short + share of it served late).")
-    book.header(["Workload", "", "", "Item", "Unit", "", "", ""])
+    book.header([_OF["workload"], "", "", "Item", "Unit", "", "", ""])
     timeline, keys = book.timeline, ["workload"]
     requests = over_time(sla, keys, "requests_per_s", timeline)
     unserved = over_time(sla, keys, "short_share", timeline)
     tardy = over_time(sla, keys, "late_share", timeline)
-    facts = {column: over_time(sla, keys, column, timeline, empty=None) for column, *_ in _FACTS}
+    facts = {column: over_time(sla, keys, column, timeline, empty=None) for column in _FACTS}
     short: dict[str, Row] = {}
     served: dict[str, Row] = {}
     for key in requests:
         name = key[0]
         short[name], served[name] = _workload(book, name, requests[key], unserved[key], tardy[key])
-        for column, title, unit, style in _FACTS:
+        for column, style in _FACTS.items():
             values = [v if v != "" else None for v in facts[column].get(key, [])]
             if any(v is not None for v in values):
-                book.line([name, None, None, title, unit], style, values)
+                book.line([name, None, None, _OF[column], _OF[column].unit], style, values)
         book.row += 1
     return short, served
 
@@ -73,9 +78,10 @@ def _workload(
 ) -> tuple[Row, Row]:
     """Five rows: requests, short, of it served late, served share, served requests; returns the second and the last."""
     top, cell = book.row, book.cell
-    book.line([name, None, None, "requests at the peak", "requests/s"], "solver:number", requests)
-    short = book.line([name, None, None, "share not served as promised", "share"], "solver:share", unserved)
-    book.line([name, None, None, "of it served, too late", "share"], "solver:share", tardy)
+    asked, lost, too_late = (_OF[name] for name in ("requests_per_s", "short_share", "late_share"))
+    book.line([name, None, None, asked, asked.unit], "solver:number", requests)
+    short = book.line([name, None, None, lost, lost.unit], "solver:share", unserved)
+    book.line([name, None, None, too_late, too_late.unit], "solver:share", tardy)
     book.line(
         [name, None, None, "share served", "share"], "calc:share", lambda i: 1 - cell(top + 1, i) + cell(top + 2, i)
     )
@@ -85,13 +91,14 @@ def _workload(
     return short, served
 
 
-def _work(book: TimeSheet, title: str, frame: pd.DataFrame, group: str, value: str, unit: str) -> dict[str, Row]:
+def _work(book: TimeSheet, phase: str, of: type[Schema], frame: pd.DataFrame, group: str, value: str) -> dict[str, Row]:
     """A block of rows, grouped and summed by SKU or by workload; returns the sums."""
+    columns = of.schema.by_column
     other = "workload" if group == "sku" else "sku"
-    how = "store" if "store" in frame.columns else "deployment"
-    names = {"sku": "SKU", "workload": "Workload", "store": "Cache read from", "deployment": "Deployment"}
-    book.heading(title)
-    book.header([names[group], "Site", names[other], names[how], "Unit", "Bucket"], numbers=())
+    how = "store" if "store" in columns else "deployment"
+    unit = columns[value].unit
+    book.heading(f"{phase}: {columns[value].heading}")
+    book.header([columns[group], columns["site"], columns[other], columns[how], "Unit", columns["bucket"]], numbers=())
     rows = over_time(frame, [group, "site", other, how, "bucket"], value, book.timeline)
     sums: dict[str, Row] = {}
     for name in sorted({key[0] for key in rows}):
