@@ -64,8 +64,26 @@ def read_record(folder: Path) -> Record:
         lacking = sorted(set(Record.__annotations__) - set(found))
         if lacking:
             raise InputError([Fault(str(file), 0, name, "", "A study states this.") for name in lacking])
+        _check_kinds(file, found)
     record: Record = found
     return record
+
+
+_TEXT, _LIST, _OBJECT = (str, "A text."), (list, "A list."), (dict, "An object.")
+_KINDS = {
+    "study": _TEXT, "case": _TEXT, "input_hash": _TEXT, "changes": _LIST, "options": _OBJECT, "versions": _OBJECT,
+    "provenance": _OBJECT, "provenance.made": _TEXT, "provenance.hashes": _OBJECT,
+}  # fmt: skip
+"""What ``study.json`` holds at the least where it is read again, and that in words."""
+
+
+def _check_kinds(file: Path, found: Mapping[str, Any]) -> None:
+    inner = found["provenance"] if isinstance(found["provenance"], dict) else {}
+    stated = {**found, **{f"provenance.{name}": value for name, value in inner.items()}}
+    wrong = [name for name, (kind, _) in _KINDS.items() if not isinstance(stated.get(name), kind)]
+    if wrong:
+        hint = "It was changed since the study was begun."
+        raise InputError([Fault(str(file), 0, name, f"{stated.get(name)}", _KINDS[name][1], hint) for name in wrong])
 
 
 class Store:

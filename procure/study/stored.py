@@ -9,9 +9,9 @@ from typing import Any
 
 import pandas as pd
 
-from procure.errors import Fault, InputError
+from procure.errors import Fault, InputError, guard_reader
 from procure.plan.summary import RESULT, read_summary
-from procure.study.store import POINTS, RECORD, read_outcomes, read_record
+from procure.study.store import OUTCOMES, POINTS, RECORD, read_outcomes, read_record
 
 COLUMNS = ("place", "what", "case", "status", "objective_usd", "gap", "made", "input_hash")
 
@@ -49,10 +49,9 @@ def stored(folder: Path) -> tuple[pd.DataFrame, list[str]]:
 def _plan(place: Path) -> dict[str, Any] | None:
     """A row for a plan; None where the file is another program's."""
     file = place / RESULT
-    try:
-        if "objective_usd" not in json.loads(file.read_text(encoding="utf-8")):
-            return None
-    except (OSError, ValueError, TypeError):
+    with guard_reader(str(file), "A plan of procure is needed."):
+        content = json.loads(file.read_text(encoding="utf-8"))
+    if not isinstance(content, dict) or "objective_usd" not in content:
         return None
     summary = read_summary(file)
     written = datetime.fromtimestamp(file.stat().st_mtime, UTC).isoformat(timespec="seconds")
@@ -61,16 +60,19 @@ def _plan(place: Path) -> dict[str, Any] | None:
 
 
 def _study(place: Path) -> dict[str, Any]:
+    """A row for a study."""
     record, outcomes = read_record(place), read_outcomes(place)
     done = [outcome for outcome in outcomes.values() if not outcome.failed]
     left = len(record["changes"]) - len(outcomes)
     counts = [(len(done), "with a plan"), (len(outcomes) - len(done), "failed"), (left, "left")]
-    gaps = [outcome.facts["gap"] for outcome in done if outcome.facts["gap"] is not None]
+    with guard_reader(str(place / OUTCOMES), "Lines written by a study are needed."):
+        gaps = [outcome.facts["gap"] for outcome in done if outcome.facts["gap"] is not None]
+        costs = [float(outcome.facts["objective_usd"]) for outcome in done]
     return {
         "what": record["study"],
         "case": record["case"],
         "status": ", ".join(f"{count} {word}" for count, word in counts if count),
-        "objective_usd": min((outcome.facts["objective_usd"] for outcome in done), default=None),
+        "objective_usd": min(costs, default=None),
         "gap": max(gaps, default=None),
         "made": record["provenance"]["made"],
         "input_hash": record["input_hash"],

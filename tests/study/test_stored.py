@@ -73,6 +73,36 @@ def test_a_plan_of_an_earlier_release_is_listed_by_the_date_of_its_file(shelf: P
     assert read_summary(tmp_path / "plan.json")["doubts"] == []
 
 
+@pytest.mark.parametrize(
+    ("name", "edit", "said"),
+    [
+        ("study.json", {"changes": None}, "column changes: read 'None'. A list."),
+        ("study.json", {"case": 5}, "column case: read '5'. A text."),
+        ("study.json", {"provenance": {}}, "column provenance.made"),
+        ("study.json", {"provenance": None}, "column provenance: read 'None'. An object."),
+        ("outcomes.jsonl", {"facts": {}}, "Lines written by a study are needed. ('gap')"),
+    ],
+)
+def test_a_study_that_was_changed_is_not_listed_and_why_is_said(
+    shelf: Path, tmp_path: Path, name: str, edit: dict[str, Any], said: str
+) -> None:
+    for file in ("study.json", "outcomes.jsonl"):
+        text = (shelf / "studies" / "caps" / file).read_text()
+        first = json.loads(text if file == "study.json" else text.splitlines()[0])
+        (tmp_path / file).write_text(json.dumps(first | edit if file == name else first) + "\n")
+    found, unread = stored(tmp_path)
+    assert found.empty
+    assert any(said in sentence for sentence in unread), unread
+
+
+@pytest.mark.parametrize("content", [b'{"objective_usd": 1, ', b"", b'{"objective_usd": "\xff"}'])
+def test_a_damaged_plan_is_said_not_passed_over(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "plan.json").write_bytes(content)
+    found, (sentence,) = stored(tmp_path)
+    assert found.empty
+    assert "plan.json: A plan of procure is needed." in sentence
+
+
 def test_the_verb_shows_them_and_json_is_alone_on_stdout(shelf: Path, capsys: Any) -> None:
     assert main(["list", str(shelf)]) == 0
     told = capsys.readouterr()
