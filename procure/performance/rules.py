@@ -288,7 +288,7 @@ class Setup:
 
 
 def premises_of(catalogue: Catalogue) -> dict[str, Fact]:
-    """The packaged premises by path."""
+    """Premises of a catalogue that performance rests on, by path: those of a case stand in it before packaged ones."""
     return {path: fact for path, fact in catalogue.premises.items() if path.split("/")[0] in GROUPS}
 
 

@@ -171,5 +171,5 @@ def _is_result(content: dict[str, Any]) -> bool:
 
 
 def frame(name: str, rows: list[tuple[Any, ...]]) -> pd.DataFrame:
-    """A table of the plan from rows in column order, sorted by its leading columns as they stand."""
+    """A table of the plan from rows in the order of its columns."""
     return pd.DataFrame(rows, columns=list(TABLES[name].by_column)) if rows else _ROW[name].empty()

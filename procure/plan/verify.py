@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from functools import cache
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
@@ -133,12 +133,12 @@ def _same_limits(recomputed: Callable[[], pd.DataFrame], plan: Plan) -> Iterable
         yield f"{' '.join(key)}: no such limit"
 
 
-def _misjudged(row: Any) -> bool:
+def _misjudged(row: Limit) -> bool:
     """Whether a limit is said to bind with room left, or not to bind with none; near the threshold either is right."""
     share = row.slack / max(abs(row.limit), 1.0)
     if row.binding:
-        return bool(share > 10 * BINDING_SHARE or row.used <= 0)
-    return bool(share < BINDING_SHARE / 10 and row.used > 0)
+        return share > 10 * BINDING_SHARE or row.used <= 0
+    return share < BINDING_SHARE / 10 and row.used > 0
 
 
 def _money(plan: Plan, instance: Instance) -> Iterable[str]:

@@ -93,7 +93,7 @@ class Index:
         self.end_discount = last * (last / self.discount[self.t[-2]] if len(self.t) > 1 else 1.0)
         """Present value of one USD at the end of the horizon, where residual values stand."""
         self._made: dict[Any, Any] = {}
-        self.sku: dict[str, Any] = {row.sku: row for row in instance.rows(SkuRow)}
+        self.sku = {row.sku: row for row in instance.rows(SkuRow)}
         self.sites = instance["pods"]["site"].tolist()
         self.allowed = set(zip(instance["resource_use"]["site"], instance["resource_use"]["sku"], strict=True))
         self._supply()
@@ -152,7 +152,7 @@ class Index:
         rates = self.timed("rates")
         self.rate = lookup(rates, ["at", "workload", "bucket"], "requests_per_s")
         self.mean_per_peak = lookup(rates, ["at", "workload", "bucket"], "mean_per_peak")
-        self.workload: dict[str, Any] = {row.workload: row for row in instance.rows(Workload)}
+        self.workload = {row.workload: row for row in instance.rows(Workload)}
         self.task = {(at, task.workload): task for at, task in self.timed_rows(Task)}
         self.buckets = [key for key, rate in self.rate.items() if rate > 0]
         self.loads = sorted({(at, w) for at, w, _ in self.buckets})

@@ -120,7 +120,7 @@ def fleet(d: Decided) -> pd.DataFrame:
         sold = {
             t: n for name, t in d.index.of(retirable) if name == g.group and (n := d.value.whole(d.m.retire[name, t]))
         }
-        batches.append((g.site, g.sku, g.origin, int(g.vintage_t), int(g.count), sold))
+        batches.append((g.site, g.sku, g.origin, g.vintage_t, g.count, sold))
     for site, sku, t in d.index.orders:
         count = d.value.whole(d.m.buy[site, sku, t])
         if count:

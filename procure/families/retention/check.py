@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import pandas as pd
@@ -19,6 +19,9 @@ from procure.plan.tolerance import compare, over
 from procure.rules.caches import held_seconds
 from procure.schema import RECOMPUTE, Tier
 from procure.timekey import grouped
+
+Place = tuple[str, str, str, str]
+"""Quarter, site, workload and store."""
 
 
 def limits(s: Standing, rows: Rows) -> None:
@@ -45,7 +48,7 @@ def reuse(plan: Plan, instance: Instance) -> Iterable[str]:
     position = instance.position
     ages = {(r.t, r.workload, r.interval): r for r in instance.rows(Age)}
     alpha = {(r.t, r.workload, r.store): r.return_share for r in instance.rows(ReturnShare)}
-    kept: dict[tuple[str, str, str, str], dict[int, float]] = defaultdict(dict)
+    kept: dict[Place, dict[int, float]] = defaultdict(dict)
     for r in plan.rows(Kept):
         kept[r.quarter, r.site, r.workload, r.store][int(r.interval)] = r.kept_requests_per_s
     hits = _hits(plan.tables["prefill"])
@@ -87,12 +90,19 @@ def _bucket_shares(instance: Instance) -> dict[tuple[str, str], dict[str, float]
     return {key: {b: v / sum(by.values()) for b, v in by.items()} for key, by in rates.items() if sum(by.values()) > 0}
 
 
-def _placement(plan: Plan, instance: Instance, kept: Any, ages: Any, alpha: Any) -> Iterable[str]:
+def _placement(
+    plan: Plan,
+    instance: Instance,
+    kept: Mapping[Place, Mapping[int, float]],
+    ages: Mapping[tuple[int, str, int], Age],
+    alpha: Mapping[tuple[int, str, str], float],
+) -> Iterable[str]:
+    """Bytes parked, read and written in each store as stated, from the cohorts kept there and what reads them."""
     position = instance.position
     kv_bytes = {(r.t, r.workload): r.kv_bytes for r in instance.rows(Parked)}
     size = {(r.t, r.workload, r.bucket, r.sku, r.store): r for r in instance.rows(Prefill)}
-    reads: dict[Any, float] = defaultdict(float)
-    stays: dict[Any, float] = defaultdict(float)
+    reads: dict[Place, float] = defaultdict(float)
+    stays: dict[Place, float] = defaultdict(float)
     for r in plan.rows(Prefilled):
         if r.store != RECOMPUTE:
             option = size[position[r.quarter], r.workload, r.bucket, r.sku, r.store]
@@ -124,11 +134,11 @@ def stated(plan: Plan, instance: Instance) -> Iterable[str]:
     position = instance.position
     age = {(r.t, r.workload, r.interval): r.age_to_s for r in instance.rows(Age)}
     tier = dict(zip(instance["stores"]["store"], instance["stores"]["tier"], strict=True))
-    hits: dict[Any, float] = defaultdict(float)
+    hits: dict[Place, float] = defaultdict(float)
     for fill in plan.rows(Prefilled):
         if fill.store != RECOMPUTE:
             hits[fill.quarter, fill.site, fill.workload, fill.store] += fill.requests_per_s
-    longest: dict[Any, float] = {}
+    longest: dict[Place, float] = {}
     for r in plan.rows(Kept):
         key = (r.quarter, r.site, r.workload, r.store)
         longest[key] = max(longest.get(key, 0.0), age[position[r.quarter], r.workload, r.interval])
