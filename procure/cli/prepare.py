@@ -11,6 +11,9 @@ PANEL = "Prepare"
 
 EXAMPLE = "agentic-2027"
 
+OFFERED = "agentic-2027, premium-coding, archive-rag, agent-pod"
+"""Packaged cases, for the help: the files are not read for it."""
+
 SHORT = 6
 """Exit code: valid, but some promise cannot be kept."""
 
@@ -23,7 +26,7 @@ def register(app: typer.Typer) -> None:
 
 def new(
     folder: Annotated[Path, typer.Argument(help="A folder that is new or empty.")],
-    example: Annotated[str, typer.Option("--from", help="Which packaged case to copy.")] = EXAMPLE,
+    example: Annotated[str, typer.Option("--from", help=f"Which packaged case to copy: {OFFERED}.")] = EXAMPLE,
 ) -> None:
     """Copy an example case to start from."""
     from procure.case.example import copy_example

@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from procure.cli.prepare import EXAMPLE
+
 PANEL = "Prepare"
 
 
@@ -25,14 +27,13 @@ def template(
     to Excel and back without loss. Every verb that takes a case takes the .xlsx file as well.
     """
     from procure.case import Case
-    from procure.case.example import example_names
     from procure.case.template import write_workbook
     from procure.catalogue import packaged_path
     from procure.errors import Fault, InputError
 
     case = Case.read(source) if source is not None else None
     if output.suffix.lower() == ".xlsx":
-        example = Case.read(packaged_path(f"data/cases/{example_names()[0]}"))
+        example = Case.read(packaged_path(f"data/cases/{EXAMPLE}"))
         write_workbook(output, case, example)
     elif case is None:
         raise InputError([Fault("OUTPUT", 0, "", str(output), "A file that ends in .xlsx, or --from with a folder.")])

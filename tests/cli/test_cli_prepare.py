@@ -9,6 +9,7 @@ import pytest
 from procure.case import Case
 from procure.case.example import example_names
 from procure.cli import main
+from procure.cli.prepare import OFFERED
 
 
 def test_help_imports_nothing_heavy():
@@ -24,6 +25,10 @@ def test_help_lists_the_verbs_and_each_verb_explains_its_arguments(capsys):
         assert f" {verb} " in listed
         assert main([verb, "--help"]) == 0
         assert argument in capsys.readouterr().out
+
+
+def test_help_offers_every_packaged_case():
+    assert sorted(OFFERED.split(", ")) == example_names()
 
 
 @pytest.mark.parametrize("example", example_names())
