@@ -44,10 +44,10 @@ def test_stored_report_is_whole(stored):
     assert f"{stored.objective_usd / 1e6:,.1f} M USD" in (STORED / "plan.html").read_text(encoding="utf-8")
 
 
-def test_example_may_buy_every_kind_and_buys_racks_and_cmx(case, stored):
-    """Since each quarter runs on its own software VR NVL72 carries the premium tier: LPX is on offer only."""
+def test_example_may_buy_every_kind_and_buys_racks_lpx_and_cmx(case, stored):
+    """Of drives it has enough with those of its GB300 racks: kits are on offer only."""
     kinds = {case.catalogue.sku(sku).kind for sku in stored.purchases["sku"]}
-    assert kinds == {"gpu", "cmx_rack", "cmx_enclosure"}
+    assert kinds == {"gpu", "lpx", "cmx_rack", "cmx_enclosure"}
     offered = {case.catalogue.sku(sku).kind for sku in case.settings.may_buy}
     assert offered == {"gpu", "lpx", "cmx_rack", "cmx_enclosure", "ssd_kit"}
 
