@@ -44,6 +44,12 @@ CLEARLY = 1e-6
 """Units of the column that mends it most by which a cut is moved that keeps being broken by rounding."""
 ROUGH_SECONDS = 10.0
 """CPU seconds that a master which need not be close may take."""
+NEAR_UNITS = 1.0
+"""Units of each kind by which a fleet near the incumbent differs from it at most."""
+NEAR_GAP = 0.002
+"""Relative gap of masters near the incumbent: little is left to choose there."""
+NEAR_FLEETS = 4
+"""Fleets near the incumbent that are asked about in a row, while it says little; one each time later."""
 
 
 @dataclass(frozen=True)
@@ -232,6 +238,9 @@ class _Run:
                 new = self._tighten(found.x)
             if self._far_off():
                 self._try_with_margin()
+                self._look_near(NEAR_FLEETS)
+            elif new:
+                self._look_near(1)
             self.options.report(self.objective, self._incumbent(), self.bound)
             beside = self.inside if self.inside is not None and self._far_off() else self.best
             if beside is not None and new and self._gap() > self._target():
@@ -290,6 +299,19 @@ class _Run:
             self.margin /= 4  # no fleet has that much room
             return
         self._visit(found.x, found.theta)
+
+    def _look_near(self, fleets: int) -> None:
+        """Look for better fleets a few units from the incumbent, where few cuts are missing.
+
+        The cheapest fleet that all cuts allow is short in quarters of which too little is known; near a fleet that is
+        served, each answer is a better fleet or tells what the last unit left out is good for.
+        """
+        for _ in range(fleets):
+            if self.best is None or self._gap() <= self._target() or self.options.left() <= 0:
+                return
+            found = self.master.near(self.best, NEAR_UNITS, NEAR_GAP, ROUGH_SECONDS)
+            if found.x is None or found.theta is None or not self._visit(found.x, found.theta):
+                return
 
     def _closest(self) -> float:
         """The relative gap of the master that leaves room for the cuts' own tolerance."""

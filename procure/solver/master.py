@@ -154,6 +154,19 @@ class Master:
             self.solver.changeRowBounds(row, -INFINITY, -cut.constant / scale)
         return self._proposal(answer, None, whole=True)
 
+    def near(self, point: np.ndarray, units: float, gap: float, cpu_s: float) -> Proposal:
+        """A fleet in whole numbers that differs from a whole point by at most some units in every integer column.
+
+        Its bound says nothing about the program.
+        """
+        index = np.flatnonzero(self.integer[: self.count]).astype(np.int32)
+        lower, upper = self._lower[index], self._upper[index]
+        low, high = np.maximum(lower, point[index] - units), np.minimum(upper, point[index] + units)
+        self.solver.changeColsBounds(len(index), index, low, high)
+        answer = self._search(self.integer, gap, cpu_s, INFINITY, None)
+        self.solver.changeColsBounds(len(index), index, lower, upper)
+        return self._proposal(answer, None, whole=True)
+
     def _minor(self, size: float) -> np.ndarray:
         """Integer columns that are cheap against the objective, and those that only count them."""
         if self.objective != "cost" or not np.isfinite(size):
