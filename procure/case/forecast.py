@@ -9,8 +9,8 @@ from collections.abc import Mapping
 
 from procure.case.rows import Cell, Rows
 from procure.errors import Fault
+from procure.quarter import SECONDS_PER_DAY
 
-SECONDS_PER_DAY = 86_400
 AGREEMENT = 0.1
 """Two measures of one row must give the same peak within this share."""
 

@@ -14,7 +14,6 @@ from procure.schema import Row, Span
 from procure.timekey import TimeKey, time_keys
 
 R = TypeVar("R", bound=Row)
-_ROW = {made.schema.name: made for made in ROWS}
 
 
 @dataclass(frozen=True)
@@ -66,8 +65,3 @@ class Instance:
             digest.update(name.encode())
             digest.update(self.tables[name].to_csv(index=False, float_format="%.12g").encode())
         return digest.hexdigest()
-
-
-def table(name: str, rows: list[tuple[Any, ...]]) -> pd.DataFrame:
-    """An instance table from rows in the order of its columns."""
-    return pd.DataFrame(rows, columns=list(TABLES[name].by_column)) if rows else _ROW[name].empty()

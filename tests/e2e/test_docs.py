@@ -1,6 +1,7 @@
 """What the docs list is what the code has."""
 
 import re
+from importlib import import_module
 from pathlib import Path
 
 from procure.case.settings import Settings
@@ -59,3 +60,28 @@ def test_links_between_pages_lead_somewhere():
     links = [(p, link) for p in pages for link in re.findall(r"\]\(([^)#:]+)\)", p.read_text(encoding="utf-8"))]
     assert len(links) > 15
     assert [(p.name, link) for p, link in links if not (p.parent / link).exists()] == []
+
+
+def leads_somewhere(name: str) -> bool:
+    """Whether a dotted name is a module, or something in one."""
+    parts = name.split(".")
+    for size in range(len(parts), 0, -1):
+        try:
+            found = import_module(".".join(parts[:size]))
+        except ModuleNotFoundError:
+            continue
+        for part in parts[size:]:
+            if not hasattr(found, part) and part not in getattr(found, "__annotations__", {}):
+                return False
+            found = getattr(found, part, None)
+        return True
+    return False
+
+
+def test_names_of_the_code_in_docs_and_docstrings_lead_somewhere():
+    root = DOCS.parent
+    pages = [*root.glob("*.md"), *root.glob("docs/*.md"), *root.glob("data/**/*.md"), *root.glob("procure/**/*.py")]
+    pages = [page for page in pages if page.name != "CHANGELOG.md"]  # it tells of what is gone, too
+    named = {(page, name) for page in pages for name in re.findall(r"`~?(procure(?:\.\w+)+)`", page.read_text("utf-8"))}
+    assert len(named) > 50
+    assert [f"{page.relative_to(root)}: {name}" for page, name in sorted(named) if not leads_somewhere(name)] == []

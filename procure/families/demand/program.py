@@ -59,7 +59,7 @@ def demand_met(m: Any, index: Index) -> None:
 
         reachable[t,w,b] = (1 − out_of_reach[t,w,b]) / (1 − beyond[t,w]),    beyond = Σ_b part[b]·out_of_reach[b].
 
-    What is ``tolerated`` (planned quarters only) counts as served: see :data:`procure.plan.plan.SERVED`. It may
+    What is ``tolerated`` (planned quarters only) counts as served: see :data:`procure.plan.status.SERVED`. It may
     be used only where everything is to be served; where something must go short, all of it is counted.
     """
 
