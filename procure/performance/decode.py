@@ -306,8 +306,8 @@ def envelopes(
 def speed_band(band: Band, drafts: np.ndarray, context: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """True over computed TPS/User at a given batch, low and high, for each element and draft length.
 
-    10th and 90th percentile of rows kept out of the fit. No measured context is longer than about 9,000 tokens, so both
-    widen with the logarithm of longer ones, up to ``band/long_context_low`` and ``_high`` at
+    10th and 90th percentile of rows kept out of the fit. No fitted context is longer than about 9,000 tokens at a
+    useful batch, so both widen with the logarithm of longer ones, up to ``band/long_context_low`` and ``_high`` at
     ``band/long_context_to_tokens``.
     """
     both = np.where(drafts[:, None] > 0, band.drafted, band.plain)
