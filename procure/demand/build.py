@@ -72,7 +72,8 @@ def build(case: Case, *, bucket_count: int = 4) -> Demand:
         bucket_count: length buckets per workload.
 
     Raises:
-        InputError: output that grows to the card's maximum context, so that no prompt fits beside it.
+        InputError: output that grows to the card's maximum context, so that no prompt fits beside it; lengths
+            that shrink to what all requests share; a spread of lengths beyond what buckets can stand for.
     """
     table = case.tables["workloads"]  # filled by the case: no default is read here
     scenarios = scenarios_of(table)
@@ -95,6 +96,7 @@ def build(case: Case, *, bucket_count: int = 4) -> Demand:
     wanted = lengths.widen(base, growth.spread) * growth.input[:, :, None]
     got = np.minimum(wanted, cap[:, :, None])
     mean = got @ lengths.SHARES
+    _check_prefix(scenarios, quarters, mean)
     compacted = _compacted(scenarios, quarters, wanted, got, cap)
 
     buckets, rates, nodes = _buckets(case, scenarios, quarters, got, output, bucket_count)
@@ -104,6 +106,36 @@ def build(case: Case, *, bucket_count: int = 4) -> Demand:
     parts = dayparts(scenarios, highest, case.catalogue.packaged.profiles)
     whole = {(q, w): got[i, t] for i, w in enumerate(scenarios["workload"]) for t, q in enumerate(quarters)}
     return Demand(buckets, rates, nodes, reuse, path, scenarios, _phases(scenarios), notes, *parts, whole)
+
+
+def _check_prefix(scenarios: pd.DataFrame, quarters: list[str], mean: np.ndarray) -> None:
+    """Refuse lengths that shrink, or are cut, until a mean prompt is no longer than what all requests share."""
+    faults = []
+    for i, row in enumerate(scenarios.to_dict("records")):
+        prefix, shrunk = row["shared_prefix_tokens"], ~(mean[i] > row["shared_prefix_tokens"])
+        if prefix > 0 and shrunk.any():
+            t = int(np.argmax(shrunk))
+            expected = (
+                f"Less than the mean input of every quarter: as lengths grow, {mean[i, t]:,.0f} in {quarters[t]}."
+            )
+            faults.append(Fault("workloads.csv", i + 2, "shared_prefix_tokens", f"{prefix:g}", expected))
+    if faults:
+        raise InputError(faults)
+
+
+def _check_spread(scenarios: pd.DataFrame, quarters: list[str], made: lengths.Buckets, growth: pd.Series) -> None:
+    """Refuse a spread of lengths that grows until no four of them can stand for it."""
+    kept = np.concatenate([made.tokens[..., None], made.node_tokens], axis=-1)
+    fits = ((np.isfinite(kept) & (kept > 0)).all(axis=-1) | (made.share <= 0)).all(axis=-1)
+    fits &= np.isfinite(made.share).all(axis=-1)
+    faults = []
+    for i, fit in enumerate(fits.reshape(len(scenarios), len(quarters))):
+        if not fit.all():
+            expected = f"Less growth: in {quarters[int(np.argmin(fit))]} most requests would be shorter than a token."
+            value = f"{growth.iloc[i]:g}"
+            faults.append(Fault("workloads.csv", i + 2, "tail_growth_per_year", value, expected))
+    if faults:
+        raise InputError(faults)
 
 
 def _check_room(scenarios: pd.DataFrame, limits: np.ndarray, growth: np.ndarray) -> None:
@@ -131,7 +163,9 @@ def _buckets(
     case: Case, scenarios: pd.DataFrame, quarters: list[str], got: np.ndarray, output: np.ndarray, count: int
 ) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
     workloads, times, points = got.shape
-    made = lengths.buckets(got.reshape(workloads * times, points), count)
+    with np.errstate(all="ignore"):  # what leaves the range of numbers is refused in the next line
+        made = lengths.buckets(got.reshape(workloads * times, points), count)
+    _check_spread(scenarios, quarters, made, case.tables["workloads"]["tail_growth_per_year"])
     size = workloads * times
     spread = {
         name: np.repeat(scenarios[name].to_numpy(), times * count)

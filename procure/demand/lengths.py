@@ -84,7 +84,8 @@ def widen(x: Array, spread: Array) -> Array:
     if (spread == 1.0).all():
         return x[:, None, :]
     median = quantile(x, 0.5)[:, None, None]
-    wide = median * (x[:, None, :] / median) ** spread[:, :, None]
+    power = np.log(x[:, None, :] / median) * spread[:, :, None]
+    wide = np.exp(power - power.max(axis=-1, keepdims=True))  # over the longest: no spread leaves the range of numbers
     scaled = wide * ((x @ SHARES)[:, None] / (wide @ SHARES))[:, :, None]
     return np.where(spread[:, :, None] == 1.0, x[:, None, :], scaled)
 

@@ -444,6 +444,24 @@ def test_output_that_grows_beyond_the_card_is_a_fault():
         demand([row], quarters=14)
 
 
+@pytest.mark.parametrize(
+    ("stated", "quarters", "column"),
+    [
+        ({"isl_growth_per_year": -0.9}, 14, "shared_prefix_tokens: read '512'. Less than the mean input"),
+        ({"tail_growth_per_year": 9.0}, 6, "shared_prefix_tokens: read '512'. Less than the mean input"),
+        (
+            {"tail_growth_per_year": 1e9, "shared_prefix_tokens": 0},
+            6,
+            "tail_growth_per_year: read '1e\\+09'. Less growth",
+        ),
+    ],
+)
+def test_lengths_that_shrink_to_nothing_are_a_fault(stated, quarters, column):
+    row = {"workload": "w", "scenario": "chat", "card": SHORT, "context_cap_tokens": 32_768}
+    with pytest.raises(InputError, match=column):
+        demand([row | stated], quarters=quarters)
+
+
 def test_a_histogram_replaces_the_quantiles_and_keeps_the_stated_mean():
     row = {"workload": "w", "scenario": "chat", "input_mean_tokens": 3_000, "shared_prefix_tokens": 100}
     bins = pd.DataFrame(
