@@ -175,13 +175,22 @@ def _servable(supply: Supply) -> list[Finding]:
             why = (
                 f"only {', '.join(reach)} reach its speed and cannot stand by then"
                 if reach
-                else "none reaches its speed"
+                else f"none reaches its speed{_points_asked(supply.case)}"
             )
             buckets = without.loc[without["t"] == without["t"].min(), "bucket"].nunique()
             text = f"{workload}: no pool for {buckets} of its length buckets in {first}: {why}."
         quarters = int(without["t"].nunique())
         rows.append(Finding(name, "", workload, quarters, 0, "quarters without", without.empty, text))
     return rows
+
+
+def _points_asked(case: Case) -> str:
+    """What a case asks of operating points beside their speed, in words; empty where it takes them as they are."""
+    asked = case.settings
+    words = f" at the {asked.points} end of the band" if asked.points != "base" else ""
+    if case.rests_on["case/max_extrapolation"].kind == "user":
+        words += f" within max_extrapolation, {asked.max_extrapolation:g} doublings from a measurement"
+    return words
 
 
 def _in_time(supply: Supply) -> list[Finding]:

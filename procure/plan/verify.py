@@ -176,4 +176,5 @@ def _present_values(plan: Plan, recomputed: pd.DataFrame) -> Iterable[str]:
     for cost in Cost.rows(lines):
         value = stated.get((cost.line, cost.span), math.nan)
         if not abs(value - cost.npv_usd) <= MONEY * abs(cost.npv_usd) + 1.0:
-            yield f"costs of {cost.line}, {cost.span}: {cost.npv_usd:,.0f} USD, not {value:,.0f}"
+            told = "which the plan does not state" if math.isnan(value) else f"not {value:,.0f}"
+            yield f"costs of {cost.line}, {cost.span}: {cost.npv_usd:,.0f} USD, {told}"

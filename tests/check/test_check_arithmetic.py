@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from tiny_case import tiny
 
 from procure.case import Case
 from procure.catalogue import packaged_path
@@ -111,3 +112,10 @@ def test_a_small_pool_is_said_where_its_own_traffic_loses_hits(case, instance):
     faster = changed(instance, serve=pd.concat([slow, rest], ignore_index=True), prefill=prefill)
     assert row["value"] < 1
     assert of(check_case(case, faster), "Small pools").empty
+
+
+def test_a_point_that_extrapolation_takes_away_is_said():
+    strict = tiny(settings={"max_extrapolation": 0.0, "points": "low"})
+    (finding,) = of(check_case(strict), "A pool for every workload").to_dict("records")
+    assert not finding["holds"]
+    assert "at the low end of the band within max_extrapolation, 0 doublings from a measurement" in finding["detail"]
