@@ -54,6 +54,9 @@ def perf(  # noqa: PLR0913 - one option of the verb each
     validate: Annotated[
         Path | None, typer.Option(help="Errors of the physics on a points file; rows may name CARD and --hardware.")
     ] = None,
+    figures: Annotated[
+        Path | None, typer.Option(help="Folder for pictures of --validate (PNG) and the rows behind them (CSV).")
+    ] = None,
     as_json: bool = typer.Option(False, "--json", help="JSON on stdout."),
 ) -> None:
     """Throughput per GPU and per MW against TPS/User, cost, and the source article's claims row by row.
@@ -61,10 +64,11 @@ def perf(  # noqa: PLR0913 - one option of the verb each
     For example: procure perf deepseek-r1 --pools gb200-nvl72,vr-nvl72,vr-nvl72+lpx --isl 8k --osl 1k --plot perf.png
     """
     _check_plot(plot)
+    _check_figures(figures, validate)
     if fit is not None:
         _fit(fit, out, as_json)
     elif validate is not None:
-        _validate(validate, card, hardware, as_json)
+        _validate(validate, card, hardware, figures, as_json)
     else:
         asked = _asked(_load(card, isl, osl, reuse, weights, kv_format), pools, tps, vintage, hardware, table)
         _figure(asked, explain, plot, as_json)
@@ -96,23 +100,43 @@ def _fit(points: Path, out: Path | None, as_json: bool) -> None:
         typer.echo(to_csv(found.premises))
 
 
-def _validate(points: Path, card: str | None, hardware: Path | None, as_json: bool) -> None:
+def _validate(points: Path, card: str | None, hardware: Path | None, figures: Path | None, as_json: bool) -> None:
     """Errors on a points file, whose rows may name the user's own hardware and the card that is given."""
     from procure.cli._json import show_json
     from procure.cli._perf_text import show_validation
     from procure.performance.predict import Bench
     from procure.performance.rules import Rules, premises_of
-    from procure.performance.validate import validate
+    from procure.performance.validate import predicted_rows, summary
     from procure.sizing import load_card
 
     catalogue = _catalogue(hardware)
     own = load_card(card) if card is not None else None
     cards = {} if own is None else {own.name: own}
-    report = validate(points, Bench(catalogue, Rules.of(premises_of(catalogue)), cards))
+    bench = Bench(catalogue, Rules.of(premises_of(catalogue)), cards)
+    rows = predicted_rows(points, bench)
+    if figures is not None:
+        _draw_accuracy(rows, bench, points.name, figures)
+    report = summary(rows, points.name, bench)
     if as_json:
         show_json(report)
     else:
         show_validation(report)
+
+
+def _draw_accuracy(rows: Any, bench: Any, file: str, folder: Path) -> None:
+    from procure.errors import Fault, InputError
+    from procure.files import write_files
+    from procure.performance.accuracy import compared, draw_accuracy
+
+    points = compared(rows, bench)
+    if points.empty:
+        raise InputError([Fault(file, 0, "", f"{len(rows)} rows", "At least one row that can be predicted, to draw.")])
+    written = write_files(
+        folder,
+        lambda made: draw_accuracy(points, file, made),
+        tell=lambda sentence: typer.echo(sentence, err=True),
+    )
+    typer.echo(f"Wrote {', '.join(path.name for path in written)} to {folder}.", err=True)
 
 
 @dataclass(frozen=True)
@@ -244,6 +268,17 @@ def _check_plot(plot: Path | None) -> None:
         raise InputError([Fault("--plot", 0, "", str(plot), "Name a .png, .svg or .pdf file.")])
     if plot is not None and not plot.resolve().parent.is_dir():
         raise InputError([Fault("--plot", 0, "", str(plot), "Name a file in a folder that exists.")])
+
+
+def _check_figures(figures: Path | None, validate: Path | None) -> None:
+    from procure.errors import Fault, InputError
+    from procure.files import check_folder
+
+    if figures is None:
+        return
+    if validate is None:
+        raise InputError([Fault("--figures", 0, "", str(figures), "Only with --validate POINTS; --plot draws a card.")])
+    check_folder(figures)
 
 
 def _catalogue(hardware: Path | None) -> Any:

@@ -42,11 +42,15 @@ def validate(path: str | Path, bench: Bench | None = None) -> dict[str, Any]:
         InputError: the file cannot be read.
     """
     bench = bench or Bench.packaged()
-    seen = _predicted(read_points(path), bench)
+    return summary(predicted_rows(path, bench), Path(path).name, bench)
+
+
+def summary(seen: pd.DataFrame, file: str, bench: Bench) -> dict[str, Any]:
+    """What :func:`validate` returns, from rows that are predicted already."""
     usable, runs, prefill, frontier = (seen[name] for name in ("usable", "is_run", "is_prefill", "is_frontier"))
     lost = seen[~usable]
     return {
-        "file": Path(path).name,
+        "file": file,
         "rows": {"all": len(seen), "predicted": int(usable.sum()), "unpredicted": len(lost)},
         "overall": _errors(seen[runs]),
         "groups": _groups(seen[runs])
@@ -62,9 +66,17 @@ def validate(path: str | Path, bench: Bench | None = None) -> dict[str, Any]:
     }
 
 
-def _predicted(points: pd.DataFrame, bench: Bench) -> pd.DataFrame:
-    """Observed rows with what is predicted, measured, and the log of their ratio."""
-    seen = observe(points, bench.catalogue, bench.cards)
+def predicted_rows(path: str | Path, bench: Bench) -> pd.DataFrame:
+    """Rows of a points file as :func:`procure.performance.observations.observe` sees them, with what is predicted.
+
+    Further columns: ``line`` of the file, ``part`` of the split, ``usable``, ``is_run``, ``is_prefill``,
+    ``is_frontier``, ``predicted`` and ``measured`` (TPS/User of runs, else tokens/s per GPU), ``error`` (log of their
+    ratio) and ``band`` of TPS/User.
+
+    Raises:
+        InputError: the file cannot be read.
+    """
+    seen = observe(read_points(path), bench.catalogue, bench.cards)
     seen["line"] = np.arange(len(seen)) + 2
     seen["part"] = parts(seen, pd.read_csv(packaged_path("data") / "performance" / "split.csv"))
     usable = seen["reason"] == ""

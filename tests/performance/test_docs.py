@@ -9,6 +9,8 @@ import pytest
 from performance_fixtures import RULES
 
 from procure.catalogue import packaged_path
+from procure.performance.predict import Bench
+from procure.performance.validate import predicted_rows
 
 ERRORS = tomllib.loads((packaged_path("data") / "performance" / "errors.toml").read_text(encoding="utf-8"))
 PAGE = (Path(__file__).parents[2] / "docs" / "performance.md").read_text(encoding="utf-8")
@@ -42,3 +44,18 @@ def test_what_prefill_errs_by_on_a_source_it_never_saw_is_stated_and_within_the_
     assert f"| {found['n']} | {found['mean_log']:.2f} | {found['factor']:.2f} × |" in PAGE
     assert found["mean_log"] <= 0.20
     assert found["factor"] <= 1.6
+
+
+def test_the_runs_at_128k_are_predicted_as_the_page_says():
+    """No fit saw them; each row of the page gives the step of GB300 and of GB200."""
+    rows = predicted_rows(packaged_path("data") / "performance" / "long_context.csv", Bench.packaged())
+    assert set(rows["part"]) == {"test"}
+    ratio = {
+        (sku, speed): f"{predicted / speed:.2f}"
+        for sku, speed, predicted in zip(rows["sku"], rows["measured"], rows["predicted"], strict=True)
+    }
+    for fast, slow in ((23, 35), (35, 35), (55, 55), (43, 45), (65, 65)):
+        assert f"| {ratio['gb300-nvl72', fast]} and {ratio['gb200-nvl72', slow]} |" in PAGE
+    for drafted, word in ((False, "without and"), (True, "with speculation")):
+        mape = (rows["predicted"] / rows["measured"] - 1)[rows["speculation"] == drafted].abs().mean()
+        assert f"{mape:.1%} {word}" in PAGE

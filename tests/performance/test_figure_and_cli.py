@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 from performance_fixtures import setup
 
@@ -12,6 +13,7 @@ from procure.catalogue import Catalogue
 from procure.catalogue.sku import INFORMATIVE
 from procure.cli import main
 from procure.errors import InputError
+from procure.performance.accuracy import FIT, KEPT, PREFILL, spreads
 from procure.performance.claims import NOT_SUPPORTED, SUPPORTED, VENDOR, claims, cmx_multiple
 from procure.performance.decode import Deployment
 from procure.performance.explain import explain_decode, explain_prefill
@@ -336,3 +338,54 @@ def test_validation_takes_the_users_own_card_and_hardware(capsys, tmp_path):
         answers.append(json.loads(out))
     assert answers[0]["rows"]["predicted"] == answers[1]["rows"]["predicted"] == 1
     assert answers[0]["overall"] == answers[1]["overall"]
+
+
+RUN = "{},{},{},{},1024,{},8,{},700,1,0,vllm mtp=0 G=1 tp=1 ep=1 dpa=0,2026-02,{}"
+
+
+def test_validation_draws_what_it_compared_and_writes_the_rows_behind_it(capsys, tmp_path):
+    points, folder = tmp_path / "points.csv", tmp_path / "figures"
+    lines = [
+        RUN.format("H100", "Llama-3.1-8B", "bf16", 1_024, "e2e", 90, "SemiAnalysis InferenceX run 1 (a fixture)"),
+        RUN.format("H100", "Llama-3.1-8B", "bf16", 65_536, "e2e", 45, "SemiAnalysis InferenceX run 2 (a fixture)"),
+        RUN.format("H100", "Llama-3.1-8B", "bf16", 8_192, "prefill", "", "A blog https://example.org"),
+        RUN.format("nothing", "Llama-3.1-8B", "bf16", 8_192, "e2e", 45, "A blog https://example.org"),
+    ]
+    points.write_text("\n".join([",".join(POINT_COLUMNS), *lines]))
+    code, out, err = run(capsys, "--validate", str(points), "--figures", str(folder), "--json")
+    assert code == 0
+    assert "ratio-by-context.png" in err
+    for name in ("predicted-against-measured", "ratio-by-context", "ratio-by-kind"):
+        assert (folder / f"{name}.png").read_bytes().startswith(b"\x89PNG")
+    rows = pd.read_csv(folder / "compared-rows.csv")
+    assert list(rows["line"]) == [2, 3, 4]  # what cannot be predicted is not drawn; the report names it
+    assert json.loads(out)["rows"]["unpredicted"] == 1
+    assert rows["ratio"].to_numpy() == pytest.approx((rows["predicted"] / rows["measured"]).to_numpy(), rel=1e-4)
+    assert list(rows["unit"]) == ["TPS/User", "TPS/User", "input tokens/s per GPU"]
+    drawn = 0.9  # lengths of InferenceX are drawn; a prompt's prefill has no answer in it
+    assert rows["context_tokens"].to_numpy() == pytest.approx([drawn * 1_536, drawn * 66_048, 8_192], rel=1e-4)
+    assert list(rows["source"]) == ["SemiAnalysis InferenceX"] * 2 + ["A blog"]
+
+
+def test_spreads_leave_out_decode_that_the_fit_saw_and_groups_too_small_to_say_anything():
+    rows = [("latent", "GB200", KEPT, ratio) for ratio in (0.5, 1.0, 1.0, 1.0, 2.0)]
+    rows += [("latent", "GB200", FIT, 9.0)] * 5 + [("dense", "H100", PREFILL, 1.1)] * 2
+    found = spreads(pd.DataFrame(rows, columns=["attention", "hardware", "kind", "ratio"]))
+    assert list(found["name"]) == ["latent", "GB200"]
+    assert list(found["n"]) == [5, 5]
+    assert found["ratio_median"].to_numpy() == pytest.approx(1.0)
+    assert found["ratio_p10"].to_numpy() == pytest.approx(0.7)
+    assert found["ratio_p90"].to_numpy() == pytest.approx(1.6)
+
+
+def test_figures_without_points_to_compare_are_refused(capsys, tmp_path):
+    code, _, err = run(capsys, "deepseek-r1", "--figures", str(tmp_path / "figures"))
+    assert code == 2
+    assert "--validate" in err
+    points = tmp_path / "points.csv"
+    line = RUN.format("nothing", "Llama-3.1-8B", "bf16", 8_192, "e2e", 45, "A blog")
+    points.write_text("\n".join([",".join(POINT_COLUMNS), line]))
+    code, _, err = run(capsys, "--validate", str(points), "--figures", str(tmp_path / "figures"))
+    assert code == 2
+    assert "can be predicted" in err
+    assert not (tmp_path / "figures").exists()
