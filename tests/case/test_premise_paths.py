@@ -25,7 +25,7 @@ WORDS = {
     "rack_local_return_share": 0.5, "hbm_home": "tray", "dram_home": "site", "ssd_home": "site",
     "flash_writes": "write_through", "flash_wear": "replace", "sla_tier": "great", "workloads.sla_tier": "great",
     "workloads.kv_format": "bf16", "reuse_curve": "none", "returns": "high", "power_basis": "facility",
-    "available_from": "2027Q2", "last_order": "2027Q1",
+    "available_from": "2027Q2", "last_order": "2027Q1", "points": "low",
 }  # fmt: skip
 """Another value of each premise that is no number."""
 
