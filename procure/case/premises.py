@@ -185,6 +185,8 @@ def _read(case: Resolved, path: str) -> bool:
     """Whether coefficients of this case rest on a premise of performance or of routing."""
     group, _, name = path.partition("/")
     pool = name.partition("/")[0].partition("+")[0]
+    if group == "band" and name.endswith("_high"):
+        return case.settings.points == "high"
     if group in ("physics", "queue", "software", "band"):
         pace = case.settings.vintage
         idle = (pace != "fast" and name.startswith("fast_")) or (pace == "none" and name.startswith(("base_", "path_")))

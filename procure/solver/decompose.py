@@ -231,6 +231,8 @@ class _Run:
                 break
             if found.x is None:
                 found = self.master.whole(1.0, INFINITY, INFINITY, None)
+            if found.status == "infeasible":
+                return Solution("infeasible", None, None, None, self.iterations)
             if found.x is None or found.theta is None:
                 break
             new = self._visit(found.x, found.theta)

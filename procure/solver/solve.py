@@ -152,7 +152,7 @@ def _stages(compiled: Compiled, options: Options, method: Method, instance: Inst
     """Least shortfall, then least cost at that shortfall.
 
     Whether everything can be served is asked first, since the cost stage with no shortfall allowed answers it for most
-    cases at once.
+    cases at once. Where it ends without a plan, the least shortfall is asked for: a short plan is one.
     """
     if method == "decomposed":
         decomposition = Decomposition(compiled, options)
@@ -163,7 +163,7 @@ def _stages(compiled: Compiled, options: Options, method: Method, instance: Inst
             return solve_whole(compiled, options, objective, most)
 
     final = run("cost", 0.0)
-    if final.status != "infeasible":
+    if final.values is not None or (final.status != "infeasible" and options.left() <= 0):
         return Solution("optimal", None, 0.0, 0.0), final
     least = run("shortfall", None)
     if least.status == "infeasible":

@@ -40,6 +40,12 @@ def short_of_places() -> Any:
     return tiny(peaks={"chat": [100, 120, 130, 140]}, planned=2, sites=({"positions": 2.0},))
 
 
+def test_that_no_fleet_serves_everything_is_proven_and_not_a_limit():
+    parts = Decomposition(compile_program(build_program(build(short_of_places()))), Options(threads=1))
+    assert parts.solve("cost", 0.0).status == "infeasible"
+    assert procure.solve(short_of_places(), threads=1).status is Status.SHORT
+
+
 @pytest.fixture
 def runs(monkeypatch):
     """Options of every HiGHS run."""
