@@ -234,7 +234,7 @@ def test_readers_of_a_plan_add_up_through_one_place_alone():
         for line, name, receiver in calls(path)
         if name in ("groupby", "pivot", "pivot_table") or (name == "sum" and "grouped(" not in receiver)
     ]
-    assert past == ["procure/plan/premises.py:135: amounts.sum()"]  # of shares by kind, grouped before
+    assert past == ["procure/plan/premises.py:52: amounts.sum()"]  # of shares by kind, grouped before
 
 
 def test_the_test_of_readers_sees_what_it_forbids(tmp_path):

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pandas as pd
+
+from procure.timekey import grouped, summed
 
 EDGES = (0.0, 1.0, 2.0, 4.0)
 """Doublings between which rack-seconds are counted together."""
@@ -13,11 +16,12 @@ NO_LOW_END = "may not be reached at all"
 
 def extrapolation_shares(serving: pd.DataFrame) -> dict[str, float]:
     """Share of decode rack-seconds by doublings from the nearest measurement, and of those without a low end."""
-    racks, far = serving["racks"].to_numpy(float), serving["distance"].to_numpy(float)
-    total = float(racks.sum())
+    total = summed(serving, "racks")
     if total <= 0:
         return {}
-    above = (far[:, None] > EDGES).sum(axis=1)
-    found = {name: float(racks[above == place].sum()) / total for place, name in enumerate(NAMES)}
-    found[NO_LOW_END] = float(racks[serving["low"].to_numpy(float) <= 0].sum()) / total
+    far = serving["distance"].to_numpy(float)
+    places = np.searchsorted(EDGES, far, side="left")  # edges below the distance
+    racks = grouped(serving.assign(place=places), ["place"])["racks"].sum()
+    found = {name: float(racks.get(place, 0.0)) / total for place, name in enumerate(NAMES)}
+    found[NO_LOW_END] = summed(serving[serving["low"] <= 0], "racks") / total
     return {name: share for name, share in found.items() if share > 0}

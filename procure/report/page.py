@@ -22,7 +22,7 @@ from procure.report.charts import charts, style
 from procure.report.layout import Timeline
 from procure.report.sheets.premises import as_number
 from procure.schema import CostLine, Evidence, Span
-from procure.timekey import grouped, summed
+from procure.timekey import grouped, summed, unmixed
 
 
 @dataclass(frozen=True)
@@ -136,6 +136,7 @@ def foreseen(plan: Plan) -> list[dict[str, Any]]:
 
 def costs(plan: Plan) -> tuple[list[tuple[str, float, float, float]], tuple[float, float, float]]:
     """Net present cost by line: planned, look-ahead, both; and the sums. Lines of 0 are left out."""
+    unmixed(plan.tables["costs"], ["line", "span"])
     npv_usd = {(cost.line, cost.span): cost.npv_usd for cost in plan.rows(Cost)}
     lines = dict.fromkeys(line for line, _ in npv_usd)
     rows = []

@@ -192,7 +192,7 @@ class Master:
         def stop(event: Any) -> None:
             if self.listener is not None and np.isfinite(enough):
                 self.listener(float(event.data_out.mip_dual_bound))
-            # Said at every call: HiGHS keeps an interrupt from one run to the next. Where there is no fleet the bound is
+            # Said at every call: HiGHS keeps an interrupt from one run to the next. Without any fleet the bound is
             # infinite, which must end as infeasible and not as enough.
             proven = np.isfinite(enough) and event.data_out.mip_dual_bound >= enough
             over = proven or self.options.left() <= 0

@@ -88,6 +88,7 @@ OWN = {
     "expansions": "site,expansion,power_kw,positions,area_m2,liquid_kw,ports,capex_usd,lead_quarters,max_count\n"
     "a,hall,1000,4,60,,,2e6,1.5,2\n",
     "reserved": "site,sku,quarter,count,purpose\na,gb300-nvl72,2027Q1,1,training\n",
+    "premises": "path,value\nhardware/gb300-nvl72/power_kw,140\nphysics/kv_efficiency,0.8\n",
     "sources": "table,column,item,kind,source,note\nsites,power_kw,,user,meter,\n",
 }
 

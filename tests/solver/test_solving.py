@@ -124,7 +124,7 @@ def test_a_limit_of_the_whole_program_keeps_its_plan(monkeypatch):
         return solver
 
     monkeypatch.setattr(whole_module, "new_solver", hasty)
-    more = buying(peaks={"chat": [110.0, 240.0, 350.0, 460.0]}, sites=({"positions": 20.0},))
+    more = buying(peaks={"chat": [110.0, 260.0, 380.0, 480.0]}, sites=({"positions": 20.0},))
     plan = procure.solve(more, method="whole", gap=0.0, threads=1)
     assert plan.status is Status.LIMIT
     assert plan.tables["checks"]["holds"].all()
