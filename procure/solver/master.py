@@ -112,11 +112,9 @@ class Master:
         rough = self._search(major, gap, cpu_s, enough, start)
         if rough.values is None or (rough.bound is not None and rough.bound >= enough):
             return Proposal(rough.status, None, None, rough.bound)
-        fixed = np.flatnonzero(major).astype(np.int32)
+        fixed = np.flatnonzero(major)
         at = np.round(rough.values[fixed])
-        self.solver.changeColsBounds(len(fixed), fixed, at, at)
-        answer = self._search(self.integer, gap / 4, POLISH_SECONDS, INFINITY, None)
-        self.solver.changeColsBounds(len(fixed), fixed, self._lower[fixed], self._upper[fixed])
+        answer = self._search_within(fixed, at, at, gap / 4, POLISH_SECONDS)
         if answer.values is None:
             return self.whole(gap, cpu_s, enough, start)
         return self._proposal(answer, rough.bound, whole=True)
@@ -129,15 +127,11 @@ class Master:
         What a point can serve, such a fleet can serve too: this finds a first plan where limits leave room to round.
         """
         columns = np.append(helping, hurting)
-        index = columns.astype(np.int32)
-        lower, upper = self._lower[columns], self._upper[columns]
-        low, high = lower.copy(), upper.copy()
+        low, high = self._lower[columns], self._upper[columns]
         count = len(helping)
-        low[:count] = np.clip(np.ceil(point[helping] - WHOLE), lower[:count], upper[:count])
-        high[count:] = np.clip(np.floor(point[hurting] + WHOLE), lower[count:], upper[count:])
-        self.solver.changeColsBounds(len(index), index, low, high)
-        answer = self._search(self.integer, gap, cpu_s, INFINITY, None)
-        self.solver.changeColsBounds(len(index), index, lower, upper)
+        low[:count] = np.clip(np.ceil(point[helping] - WHOLE), low[:count], high[:count])
+        high[count:] = np.clip(np.floor(point[hurting] + WHOLE), low[count:], high[count:])
+        answer = self._search_within(columns, low, high, gap, cpu_s)
         return self._proposal(answer, None, whole=True)
 
     def with_margin(self, margin: np.ndarray, gap: float, cpu_s: float) -> Proposal:
@@ -159,12 +153,10 @@ class Master:
 
         Its bound says nothing about the program.
         """
-        index = np.flatnonzero(self.integer[: self.count]).astype(np.int32)
-        lower, upper = self._lower[index], self._upper[index]
-        low, high = np.maximum(lower, point[index] - units), np.minimum(upper, point[index] + units)
-        self.solver.changeColsBounds(len(index), index, low, high)
-        answer = self._search(self.integer, gap, cpu_s, INFINITY, None)
-        self.solver.changeColsBounds(len(index), index, lower, upper)
+        columns = np.flatnonzero(self.integer[: self.count])
+        low = np.maximum(self._lower[columns], point[columns] - units)
+        high = np.minimum(self._upper[columns], point[columns] + units)
+        answer = self._search_within(columns, low, high, gap, cpu_s)
         return self._proposal(answer, None, whole=True)
 
     def _minor(self, size: float) -> np.ndarray:
@@ -175,6 +167,16 @@ class Master:
         cheap = self.integer & ~self._counting & (price > 0) & (price <= MINOR_SHARE * abs(size))
         counters = self._counted @ cheap[: self.count].astype(float) > 0
         return cheap | np.append(counters, np.zeros(self.blocks, dtype=bool))
+
+    def _search_within(
+        self, columns: np.ndarray, low: np.ndarray, high: np.ndarray, gap: float, cpu_s: float
+    ) -> Answer:
+        """The best whole fleet while some columns keep to narrower bounds."""
+        index = columns.astype(np.int32)
+        self.solver.changeColsBounds(len(index), index, low, high)
+        answer = self._search(self.integer, gap, cpu_s, INFINITY, None)
+        self.solver.changeColsBounds(len(index), index, self._lower[columns], self._upper[columns])
+        return answer
 
     def _search(self, kinds: np.ndarray, gap: float, cpu_s: float, enough: float, start: np.ndarray | None) -> Answer:
         """The best point within a gap, or when a bound is enough; ``cpu_s`` of this process at most.
