@@ -5,17 +5,19 @@ from __future__ import annotations
 import math
 import re
 import shutil
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from procure.case.schema import Fleet, Order, Reserved, Workload
 from procure.csvtext import guarded
 from procure.demand import build
 from procure.demand.reuse import curves_of
 from procure.files import fill_folder
+from procure.plan.happened import COLUMNS, Difference, fleet_differences, forecast_differences, order_differences
+from procure.plan.tables import Batch, ExpansionOrder, Purchase
 from procure.quarter import Quarter
 from procure.rules.payments import paid_share
 from procure.schema import Origin, Resource
@@ -25,7 +27,6 @@ if TYPE_CHECKING:
     from procure.case import Case
     from procure.plan.plan import Plan
 
-DIFFERENCES = ("topic", "site", "item", "planned", "actual", "detail")
 PREVIOUS = "previous"
 """Folder of the rolled case that keeps the plan it came from."""
 
@@ -35,12 +36,12 @@ class Rolled:
     """The case of the next quarter, and what differs from what the plan had said."""
 
     case: Case
-    rows: list[tuple[str, str, str, str, str, str]] = field(default_factory=list)
+    rows: list[Difference] = field(default_factory=list)
 
     @property
     def differences(self) -> pd.DataFrame:
         """Columns: topic, site, item, planned, actual, detail."""
-        return pd.DataFrame(self.rows, columns=list(DIFFERENCES))
+        return pd.DataFrame(self.rows, columns=list(COLUMNS))
 
     def write(self, folder: Path, result: Path) -> None:
         """Write the case, the differences, and the old plan under ``previous``.
@@ -93,16 +94,16 @@ def roll(
     """
     first = case.quarters[0]
     following, last = first + 1, case.quarters[-1]
-    notes: list[tuple[str, str, str, str, str, str]] = []
+    notes: list[Difference] = []
     tables = case.given_tables | {"forecast": forecast}
     fleet = _fleet(case, plan, first)
     orders = _orders(case, plan, first)
     tables["fleet"] = fleet if actual_fleet is None else actual_fleet
     tables["orders"] = orders if actual_orders is None else _summed(actual_orders)
     if actual_fleet is not None:
-        notes += _compare_fleet(fleet, actual_fleet)
+        notes += fleet_differences(fleet, actual_fleet)
     if actual_orders is not None:
-        notes += _compare_orders(orders, actual_orders)
+        notes += order_differences(orders, actual_orders)
     tables |= _expanded(case, plan, first, notes)
     if len(case.tables["budget"]):
         tables["budget"] = _budget(case, plan, first, notes)
@@ -112,7 +113,7 @@ def roll(
         tables["workloads"] = workloads
     else:
         tables |= _lengths(case, notes)
-    notes += _compare_forecast(case, forecast)
+    notes += forecast_differences(case, forecast)
     name = re.sub(r"-\d{4}Q[1-4]$", "", case.name)
     settings = {"name": f"{name}-{following}", "first_quarter": str(following)}
     return Rolled(case.replace(settings=settings, tables=tables), notes)
@@ -126,19 +127,20 @@ def _fleet(case: Case, plan: Plan, first: Quarter) -> pd.DataFrame:
         units, money = paid.get((origin, site, sku, vintage), (0.0, 0.0))
         paid[origin, site, sku, vintage] = (units + count, money + count * price)
 
-    for r in _each(case.tables["fleet"]):
-        add(Origin.FLEET, r.site, r.sku, r.in_service, r.count, r.paid_usd_per_unit)
-    for r in _each(case.tables["orders"]):
-        add(Origin.ORDER, r.site, r.sku, r.delivery, r.count, r.price_usd_per_unit)
-    for r in _each(plan.tables["purchases"]):
-        add(Origin.PURCHASE, r.site, r.sku, r.delivery_quarter, r.count, _unit_usd(r))
-    retirable = {(r.site, r.sku, r.in_service): r.retirable for r in _each(case.tables["fleet"])}
+    standing = Fleet.rows(case.tables["fleet"])
+    for stood in standing:
+        add(Origin.FLEET, stood.site, stood.sku, stood.in_service, stood.count, stood.paid_usd_per_unit)
+    for due in Order.rows(case.tables["orders"]):
+        add(Origin.ORDER, due.site, due.sku, due.delivery, due.count, due.price_usd_per_unit)
+    for bought in plan.rows(Purchase):
+        add(Origin.PURCHASE, bought.site, bought.sku, bought.delivery_quarter, bought.count, _unit_usd(bought))
+    retirable = {(stood.site, stood.sku, stood.in_service): stood.retirable for stood in standing}
     merged: dict[tuple[str, str, str], tuple[float, float]] = {}
     closing = plan.tables["fleet"]
-    for r in _each(closing[closing["quarter"] == str(first)]):
-        units, money = paid[r.origin, r.site, r.sku, r.vintage]
-        have, worth = merged.get((r.site, r.sku, r.vintage), (0.0, 0.0))
-        merged[r.site, r.sku, r.vintage] = (have + r.closing, worth + r.closing * money / units)
+    for batch in Batch.rows(closing[closing["quarter"] == str(first)]):
+        units, money = paid[batch.origin, batch.site, batch.sku, batch.vintage]
+        have, worth = merged.get((batch.site, batch.sku, batch.vintage), (0.0, 0.0))
+        merged[batch.site, batch.sku, batch.vintage] = (have + batch.closing, worth + batch.closing * money / units)
     rows = [
         (site, sku, round(units), vintage, money / units, retirable.get((site, sku, vintage), True))
         for (site, sku, vintage), (units, money) in sorted(merged.items())
@@ -148,12 +150,7 @@ def _fleet(case: Case, plan: Plan, first: Quarter) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=columns)
 
 
-def _each(frame: pd.DataFrame) -> Iterator[Any]:
-    """Rows of a table by column name."""
-    return iter(frame.itertuples(index=False))
-
-
-def _unit_usd(row: Any) -> float:
+def _unit_usd(row: Purchase) -> float:
     return float(row.unit_price_usd + row.unit_attach_usd + row.unit_install_usd)
 
 
@@ -165,7 +162,7 @@ def _orders(case: Case, plan: Plan, first: Quarter) -> pd.DataFrame:
     bought = plan.tables["purchases"]
     new = [
         (r.site, r.sku, int(r.count), r.delivery_quarter, _unit_usd(r), _paid_share(case, r))
-        for r in _each(bought[bought["quarter"] == str(first)])
+        for r in Purchase.rows(bought[bought["quarter"] == str(first)])
         if Quarter(r.delivery_quarter) > first
     ]
     both = pd.concat([old, pd.DataFrame(new, columns=columns)]) if new else old
@@ -187,60 +184,20 @@ def _summed(orders: pd.DataFrame) -> pd.DataFrame:
     return grouped(orders, same, as_index=False, dropna=False, sort=False)["count"].sum()[list(orders.columns)]
 
 
-def _paid_share(case: Case, row: Any) -> float:
+def _paid_share(case: Case, row: Purchase) -> float:
     """Paid with the order over all that a unit costs."""
     terms = case.catalogue.sku(row.sku)
     return paid_share(row.unit_price_usd, row.unit_attach_usd, row.unit_install_usd, terms)
 
 
-def _compare_fleet(planned: pd.DataFrame, actual: pd.DataFrame) -> list[tuple[str, str, str, str, str, str]]:
-    return [
-        ("fleet", site, sku, f"{a:g}", f"{b:g}", f"{abs(b - a):g} {'more' if b > a else 'fewer'} than planned")
-        for (site, sku), a, b in _counts(planned, actual, ["site", "sku"])
-        if a != b
-    ]
-
-
-def _compare_orders(planned: pd.DataFrame, actual: pd.DataFrame) -> list[tuple[str, str, str, str, str, str]]:
-    """Per SKU and site: orders that come later (slips), that are gone, or that are new."""
-    rows = []
-    for (site, sku), a, b in _counts(planned, actual, ["site", "sku"]):
-        due = _by_delivery(planned, site, sku)
-        now = _by_delivery(actual, site, sku)
-        if due == now:
-            continue
-        if a == b:
-            late = sum(Quarter(q).index * n for q, n in now.items()) - sum(Quarter(q).index * n for q, n in due.items())
-            detail = f"slips by {late / a:.2g} quarters on average" if late > 0 else "comes earlier"
-        else:
-            detail = f"{abs(b - a):g} units {'more' if b > a else 'fewer'} on order than planned"
-        rows.append(("orders", site, sku, _words(due), _words(now), detail))
-    return rows
-
-
-def _counts(planned: pd.DataFrame, actual: pd.DataFrame, key: list[str]) -> list[tuple[Any, float, float]]:
-    sums = [grouped(table, key)["count"].sum().to_dict() if len(table) else {} for table in (planned, actual)]
-    keys: list[Any] = sorted({*map(tuple, sums[0]), *map(tuple, sums[1])})
-    return [(k, float(sums[0].get(k, 0)), float(sums[1].get(k, 0))) for k in keys]
-
-
-def _by_delivery(table: pd.DataFrame, site: str, sku: str) -> dict[str, float]:
-    rows = table[(table["site"] == site) & (table["sku"] == sku)] if len(table) else table
-    return {str(q): float(n) for q, n in grouped(rows, ["delivery"])["count"].sum().items()} if len(rows) else {}
-
-
-def _words(due: dict[str, float]) -> str:
-    return ", ".join(f"{count:g} in {quarter}" for quarter, count in sorted(due.items())) or "none"
-
-
-def _expanded(case: Case, plan: Plan, first: Quarter, notes: list[Any]) -> dict[str, pd.DataFrame]:
+def _expanded(case: Case, plan: Plan, first: Quarter, notes: list[Difference]) -> dict[str, pd.DataFrame]:
     """Sites and expansions after the steps that the plan decides in its first quarter."""
     decided = plan.tables["expansions"]
     decided = decided[(decided["quarter"] == str(first)) & (decided["count"] > 0)]
     if not len(decided):
         return {}
     sites, steps = case.tables["sites"].copy(), case.tables["expansions"].copy()
-    for r in _each(decided):
+    for r in ExpansionOrder.rows(decided):
         here: Any = (steps["site"] == r.site) & (steps["expansion"] == r.expansion)
         step = steps[here].iloc[0]
         ready = first + math.ceil(step["lead_quarters"])
@@ -269,7 +226,7 @@ def _expanded(case: Case, plan: Plan, first: Quarter, notes: list[Any]) -> dict[
     }
 
 
-def _budget(case: Case, plan: Plan, first: Quarter, notes: list[Any]) -> pd.DataFrame:
+def _budget(case: Case, plan: Plan, first: Quarter, notes: list[Difference]) -> pd.DataFrame:
     table = case.tables["budget"]
     rows = {q: float(b) for q, b in zip(table["quarter"], table["budget_usd"], strict=True) if Quarter(q) > first}
     following, new = str(first + 1), str(case.quarters[-1] + 1)
@@ -287,10 +244,10 @@ def _budget(case: Case, plan: Plan, first: Quarter, notes: list[Any]) -> pd.Data
     return pd.DataFrame(sorted(rows.items()), columns=["quarter", "budget_usd"])
 
 
-def _reserved(table: pd.DataFrame, following: Quarter, last: Quarter, notes: list[Any]) -> pd.DataFrame:
+def _reserved(table: pd.DataFrame, following: Quarter, last: Quarter, notes: list[Difference]) -> pd.DataFrame:
     kept = table[table["quarter"].map(lambda q: Quarter(q) >= following).astype(bool)]
     repeat = kept[kept["quarter"] == str(last)].assign(quarter=str(last + 1))
-    for r in _each(repeat):
+    for r in Reserved.rows(repeat):
         detail = f"assumed: held in {last + 1} as in {last} for {r.purpose}"
         notes.append(("reserved", r.site, r.sku, "", f"{r.count:g}", detail))
     return pd.concat([kept, repeat], ignore_index=True)
@@ -303,7 +260,7 @@ _GROWN = (
 )
 
 
-def _lengths(case: Case, notes: list[Any]) -> dict[str, pd.DataFrame]:
+def _lengths(case: Case, notes: list[Difference]) -> dict[str, pd.DataFrame]:
     """Workloads one quarter along their growth, and curves of reuse where growth moves them."""
     full = case.tables["workloads"]
     given = case.given_tables["workloads"].copy()
@@ -322,7 +279,7 @@ def _lengths(case: Case, notes: list[Any]) -> dict[str, pd.DataFrame]:
     known = curves_of(case)
     curves = [case.given_tables["reuse"]] if "reuse" in case.given_tables else []
     given["reuse_curve"] = full["reuse_curve"]
-    for i, r in enumerate(_each(full)):
+    for i, r in enumerate(Workload.rows(full)):
         at, name = path.loc[r.workload], r.reuse_curve
         curve = known[name]
         if not curve.age_s or (at.return_scale == 1 and abs(at.reused_share - curve.reused_share) < 1e-12):
@@ -332,7 +289,7 @@ def _lengths(case: Case, notes: list[Any]) -> dict[str, pd.DataFrame]:
         table = {"curve": label, "age_s": curve.age_s, "return_share": shares, "reused_share": at.reused_share}
         curves.append(pd.DataFrame(table))
         given.loc[given.index[i], "reuse_curve"] = label
-    for r in _each(full):
+    for r in Workload.rows(full):
         grown = (1 + r.isl_growth_per_year) ** 0.25
         if grown != 1:
             mean = r.input_mean_tokens
@@ -342,19 +299,3 @@ def _lengths(case: Case, notes: list[Any]) -> dict[str, pd.DataFrame]:
             notes.append(("lengths", "", r.workload, "", "", "the spread of lengths starts anew from p50, p90 and p99"))
     out = {"workloads": given.dropna(axis=1, how="all")}
     return out | ({"reuse": pd.concat(curves, ignore_index=True)} if curves else {})
-
-
-def _compare_forecast(case: Case, forecast: pd.DataFrame) -> list[tuple[str, str, str, str, str, str]]:
-    """Workloads whose peak in the quarters that both forecasts have has moved, by its mean."""
-    if "peak_requests_per_s" not in forecast:
-        return []
-    old = case.tables["forecast"][["quarter", "workload", "peak_requests_per_s"]]
-    both = old.merge(forecast, on=["quarter", "workload"], suffixes=("", "_new"))
-    rows = []
-    for workload, part in grouped(both, ["workload"]):
-        before = float(part["peak_requests_per_s"].astype(float).mean())
-        now = float(pd.to_numeric(part["peak_requests_per_s_new"], errors="coerce").mean())
-        if before > 0 and now != before and not math.isnan(now):
-            detail = f"mean peak of the quarters in both forecasts, {now / before - 1:+.1%}"
-            rows.append(("forecast", "", str(workload), f"{before:,.4g}", f"{now:,.4g}", detail))
-    return rows
