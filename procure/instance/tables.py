@@ -380,7 +380,7 @@ class IdleHbm(Row):
     """HBM of units that do not decode."""
 
     sku: str = col("gpu SKU", key=True, reference="skus.sku")
-    bytes: float = col("HBM of an idle unit beside resident weights", unit="B")
+    bytes: float = col("HBM of an idle or prefilling unit beside resident weights", unit="B")
 
 
 @row("parked")

@@ -97,7 +97,9 @@ class Placement(Row):
     workload: str = col("workload", key=True)
     store: str = col("store", key=True)
     tier: Tier = col("hbm, dram, ssd or cmx")
-    parked_bytes: float = col("bytes parked at the peak", unit="B", word="parked KV cache")
+    parked_bytes: float = col(
+        "bytes parked at the peak, copies of returns that wait or run included", unit="B", word="parked KV cache"
+    )
     hits_per_s: float = col("requests that find their cache", unit="requests/s", word="requests that find their cache")
     read_bytes_per_s: float = col("bytes read at the peak", unit="B/s", word="read")
     write_bytes_per_s: float = col("bytes written at the peak", unit="B/s", word="written")

@@ -48,6 +48,7 @@ class Option(NamedTuple):
     sku: str
     store: str
     rack_s: float
+    ttft_s: float
     late_share: float
     read_bytes: float
     valid_bytes: float

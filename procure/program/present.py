@@ -28,9 +28,9 @@ def add_present(m: Any, index: Index, row: Terms, coef: float, key: tuple[str, s
     row.constant -= factor * index.reserved.get((at.t, site, sku), 0.0)
 
 
-def add_work(m: Any, index: Index, row: Terms, key: tuple[str, str, TimeKey], factor: float = 1.0) -> None:
-    """Add the busy racks of a pool (site, SKU, block) to a row, times a factor."""
+def add_work(m: Any, index: Index, row: Terms, key: tuple[str, str, TimeKey]) -> None:
+    """Add the busy racks of a pool (site, SKU, block) to a row."""
     for p, site in index.serve_by_pool.get(key, []):
-        row.add(factor * p.rate * p.rack_s, m.serve[p.point, site])
+        row.add(p.rate * p.rack_s, m.serve[p.point, site])
     for o, site in index.prefill_by_pool.get(key, []):
-        row.add(factor * o.rate * o.rack_s, m.prefill[o.option, site])
+        row.add(o.rate * o.rack_s, m.prefill[o.option, site])

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from oracle_reach import reach
+from oracle_reach import mean_wall, reach
 from oracle_rows import Rows
 from oracle_service import Fill, Service, Way
 
@@ -60,7 +60,9 @@ class Fleet:
     copies: dict[tuple[str, str, str], int]
     works: Any = field(default_factory=by_place)
     beside: Any = field(default_factory=by_place)
+    prompts: Any = field(default_factory=by_place)
     held: Any = field(default_factory=by_place)
+    in_use: Any = field(default_factory=by_place)
     reads: Any = field(default_factory=by_place)
     readers: Any = field(default_factory=by_place)
     writes: Any = field(default_factory=by_place)
@@ -75,7 +77,7 @@ class Fleet:
             self._pool(site, pool, work)
         stores = {place: space for place, space in self.held.items() if not place[1].startswith("hbm:")}
         for (site, store), space in stores.items():
-            self._store(site, store, space)
+            self._store(site, store, {**space, **self.in_use[site, store]})
         self._near(stores)
         for (site, pool), read in self.readers.items():
             most = self.service.sku[pool].cmx_read_bytes_per_s * self.service.s.store_utilisation_cap
@@ -134,6 +136,8 @@ class Fleet:
         x = (self.t, "fill", site, w, fill)
         filled[fill.bucket][x] = 1.0
         self.works[site, fill.pool][x] = fill.rack_s
+        first = mean_wall(self.service, self.t, w, b, fill.walls)
+        self.prompts[site, fill.pool][x] = first * self.service.sequence_bytes(self.t, w, b)
         lost = asked.lost.get(fill.bucket, 0.0) / self.service.rate(w, b)
         if fill.late > lost:
             asked.late[x] = (fill.late - lost) / (1 - lost)
@@ -142,6 +146,8 @@ class Fleet:
             self.reads[site, fill.store][x] = fill.read_bytes
             self.writes[site, fill.store][x] -= fill.valid_bytes
             self.wears[site, fill.store][x] -= fill.valid_bytes * self.service.mean(w, b)
+            if not fill.store.startswith("hbm:"):
+                self.in_use[site, fill.store][x] = fill.valid_bytes * (first + self.service.promised_s(w, b))
             if fill.store.startswith("cmx:"):
                 self.readers[site, fill.pool][x] = fill.read_bytes
 
@@ -190,17 +196,16 @@ class Fleet:
     # --- what the fleet has ---------------------------------------------------------------------------------------
 
     def _pool(self, site: str, pool: str, work: Row) -> None:
-        """Rack-seconds of a pool, and HBM of its racks: weights, running batches and parked caches."""
+        """Rack-seconds of a pool, and HBM of its racks: weights, running batches, prompts and parked caches."""
         service, free = self.service, self.free(site, pool)
         self.rows.at_most(dict(work), service.up * service.s.utilisation_cap * free)
         space = self.held.get((site, f"hbm:{pool}"))
         if not space:
             return
         idle, row = service.idle_bytes(pool), dict(space)
-        for x, value in self.beside[site, pool].items():
-            row[x] = row.get(x, 0.0) - value
-        for x, value in work.items():
-            row[x] = row.get(x, 0.0) + idle * value
+        for x, value in self.beside[site, pool].items():  # racks that decode have what is beside their batch, not all
+            row[x] = idle * work[x] - value
+        row |= self.prompts[site, pool]
         self.rows.at_most(row, idle * service.up * free)
 
     def _store(self, site: str, store: str, space: Row) -> None:

@@ -72,12 +72,12 @@ def _load(service: Any, t: int, w: str, store: str, pool: str) -> tuple[float, f
             busy += rate * best.rack_s
         for source, share in ((store, returns), ("recompute", 1.0 - returns)):
             fill = next(x for x in service.fills(t, w) if (x.bucket, x.pool, x.store) == (b.bucket, pool, source))
-            flight += rate * share * _mean_wall(service, t, w, b, fill.walls)
+            flight += rate * share * mean_wall(service, t, w, b, fill.walls)
             busy += rate * share * fill.rack_s
     return flight, busy
 
 
-def _mean_wall(service: Any, t: int, w: str, b: Any, walls: Any) -> float:
+def mean_wall(service: Any, t: int, w: str, b: Any, walls: Any) -> float:
     """Mean seconds to the first token over the requests of a bucket, each point of the lengths with what lies in it."""
     rows = service.buckets[service.names[t], w]
     start = sum(x.share for x in rows if x.bucket < b.bucket)

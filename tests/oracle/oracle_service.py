@@ -343,14 +343,26 @@ class Service:
 
     def parked_bytes(self, t: int, w: str) -> float:
         """Mean bytes of a parked sequence."""
-        rows, row = self.buckets[self.names[t], w], self.workloads[w]
+        rows = self.buckets[self.names[t], w]
+        size = [self.sequence_bytes(t, w, b) for b in rows]
+        return float(np.average(size, weights=[self.rate(w, b) for b in rows]))
+
+    def sequence_bytes(self, t: int, w: str, b: Any) -> float:
+        """Mean bytes of a sequence of a bucket, with its visible output."""
+        row = self.workloads[w]
         card = self.case.cards[row.card]
 
         def stored(tokens: float) -> float:
             return float(card.stored_bytes(np.array([tokens]), row.kv_format)[0])
 
-        size = [self.mean_of(t, w, b, lambda n, b=b: stored(n + b.visible_tokens)) for b in rows]
-        return float(np.average(size, weights=[self.rate(w, b) for b in rows]))
+        return self.mean_of(t, w, b, lambda n: stored(n + b.visible_tokens))
+
+    def promised_s(self, w: str, b: Any) -> float:
+        """Seconds from the first token to the last at the speeds promised."""
+        s = self.scenario[w]
+        first = min(b.visible_tokens, s.burst_tokens)
+        parts = [(b.thinking_tokens, s.tps_thinking), (first, s.tps_burst), (b.visible_tokens - first, s.tps_visible)]
+        return float(sum(tokens / tps for tokens, tps in parts if tps > 0))
 
     def brings(self, store: str) -> tuple[str, float, float, float, float]:
         """SKU behind a store, and bytes, read B/s, write B/s and written B/day of one of its units."""

@@ -13,8 +13,8 @@ from procure.solver.compile import compile_program
 from procure.solver.highs import Options
 from procure.solver.whole import solve_whole
 
-NEEDED = 1.5e11 * 10.0
-"""Bytes of 150 requests/s of 1 GB that are kept for 10 s: what serving all of them by hits takes."""
+NEEDED = 150.0 * (1e9 * 10.0 + 0.5e9 * 11.0)
+"""Bytes that 150 hits/s take: 1 GB kept for 10 s, and half of it for 11 s more while its reader runs."""
 
 
 def served(tier: str, fleet: dict[str, int], held: dict[str, int], **limits: float) -> float:

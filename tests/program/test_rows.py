@@ -196,17 +196,29 @@ ROWS: dict[str, list[tuple[Any, Any, dict[str, float], float | None, float | Non
     ],
     "parked_within_store": [
         # 1 GB · 150/s · seconds: 10·(1 − 0.5·0.1) = 9.5 and 90·(1 − 0.5·0.5) = 67.5
-        (made(ssd), (1, SITE, "ssd:g"), {**kept("ssd:g", 1.425, 10.125), "own[a,k,1]": -0.8 * 1e15 / TB}, None, 0),
-        # HBM: 1 TB beside each busy decode rack, 2 TB in each idle one of 0.8·(own − reserved)
+        # 0.5 GB of a copy that is read, held for 1 s to the first token and 10 s of output
+        (
+            made(ssd),
+            (1, SITE, "ssd:g"),
+            {
+                **kept("ssd:g", 1.425, 10.125),
+                "prefill[o0ssd,a]": 5e8 * 11 * 100 / TB,
+                "prefill[o1ssd,a]": 5e8 * 11 * 50 / TB,
+                "own[a,k,1]": -0.8 * 1e15 / TB,
+            },
+            None,
+            0,
+        ),
+        # HBM: 1 TB beside each rack that decodes, 2 TB in each other one of 0.8·(own − reserved), but for prompts of
+        # 1 GB that wait 1 s for their first token
         (
             made(old_racks, reserved, hbm),
             (1, SITE, "hbm:g"),
             {
                 **kept("hbm:g", 1.425, 10.125),
                 **{name: 2 * work - work for name, work in POINTS.items()},
-                **{name: 2 * work for name, work in FULL.items()},
-                "prefill[o0hbm,a]": 2 * 100 * 0.005,
-                "prefill[o1hbm,a]": 2 * 50 * 0.01,
+                **{f"prefill[o0{way},a]": 1e9 * 100 / TB for way in ("", "hbm")},
+                **{f"prefill[o1{way},a]": 1e9 * 50 / TB for way in ("", "hbm")},
                 "own[a,g,1]": -2 * 0.8,
             },
             None,

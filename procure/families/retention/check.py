@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from procure.instance import Instance
-from procure.instance.tables import Age, IdleHbm, Parked, Prefill, Rate, ReturnShare
+from procure.instance.tables import Age, IdleHbm, Length, Parked, Prefill, Rate, ReturnShare, Task
 from procure.plan.limits import Rows
 from procure.plan.part import Check
 from procure.plan.plan import Plan
@@ -32,15 +32,31 @@ def limits(s: Standing, rows: Rows) -> None:
 
 
 def _hbm_bytes(s: Standing, key: tuple[str, str, str]) -> float:
-    """HBM for parked caches: beside running batches, and in racks that are up and idle."""
+    """HBM for parked caches: beside running batches, and in all other racks that are up beside prompts in prefill."""
     quarter, site, store = key
     idle = {r.sku: r.bytes for r in s.instance.rows(IdleHbm)}
-    decoding = [r for r in s.decoding if (r.quarter, r.site) == (quarter, site)]
     room = 0.0
-    for unit in s.units[store]:
-        room += sum(r.racks * s.points[r.point].free_hbm_bytes for r in decoding if r.sku == unit.sku)
-        room += idle[unit.sku] * (s.serving(quarter, site, unit.sku) - s.busy[quarter, site, unit.sku])
+    for sku in {unit.sku for unit in s.units[store]}:
+        rest = s.serving(quarter, site, sku)
+        for r in s.decoding:
+            if (r.quarter, r.site, r.sku) == (quarter, site, sku):
+                room += r.racks * s.points[r.point].free_hbm_bytes
+                rest -= r.racks
+        room += idle[sku] * rest - _prompt_bytes(s, quarter, site, sku)
     return room
+
+
+def _prompt_bytes(s: Standing, quarter: str, site: str, sku: str) -> float:
+    """Bytes of whole sequences that wait for their first token on a pool: requests/s times seconds times bytes."""
+    t = s.position[quarter]
+    size = {(r.workload, r.bucket): r.kv_bytes for r in s.instance.rows(Length) if r.t == t}
+    wait = {(r.workload, r.bucket, r.store): r.ttft_s for r in s.instance.rows(Prefill) if (r.t, r.sku) == (t, sku)}
+    fills = Prefilled.rows(s.tables["prefill"])
+    return sum(
+        r.requests_per_s * size[r.workload, r.bucket] * wait[r.workload, r.bucket, r.store]
+        for r in fills
+        if (r.quarter, r.site, r.sku) == (quarter, site, sku)
+    )
 
 
 def reuse(plan: Plan, instance: Instance) -> Iterable[str]:
@@ -97,22 +113,29 @@ def _placement(
     ages: Mapping[tuple[int, str, int], Age],
     alpha: Mapping[tuple[int, str, str], float],
 ) -> Iterable[str]:
-    """Bytes parked, read and written in each store as stated, from the cohorts kept there and what reads them."""
+    """Bytes held, read and written in each store as stated, from the cohorts kept there and what reads them."""
     position = instance.position
     kv_bytes = {(r.t, r.workload): r.kv_bytes for r in instance.rows(Parked)}
     size = {(r.t, r.workload, r.bucket, r.sku, r.store): r for r in instance.rows(Prefill)}
+    tier = dict(zip(instance["stores"]["store"], instance["stores"]["tier"], strict=True))
+    output_s = {(r.t, r.workload): r.output_s for r in instance.rows(Task)}
     reads: dict[Place, float] = defaultdict(float)
     stays: dict[Place, float] = defaultdict(float)
+    in_use: dict[Place, float] = defaultdict(float)
     for r in plan.rows(Prefilled):
         if r.store != RECOMPUTE:
-            option = size[position[r.quarter], r.workload, r.bucket, r.sku, r.store]
-            reads[r.quarter, r.site, r.workload, r.store] += r.requests_per_s * option.read_bytes
-            stays[r.quarter, r.site, r.workload, r.store] += r.requests_per_s * option.valid_bytes
+            t, key = position[r.quarter], (r.quarter, r.site, r.workload, r.store)
+            option = size[t, r.workload, r.bucket, r.sku, r.store]
+            reads[key] += r.requests_per_s * option.read_bytes
+            stays[key] += r.requests_per_s * option.valid_bytes
+            if tier[r.store] != Tier.HBM:  # there it is a prompt, then part of the batch
+                seconds = option.ttft_s + output_s[t, r.workload]
+                in_use[key] += r.requests_per_s * option.valid_bytes * seconds
     stated = {(r.quarter, r.site, r.workload, r.store): r for r in plan.rows(Placement)}
     for key, cohort in kept.items():
         quarter, _, workload, store = key
         t = position[quarter]
-        total = 0.0
+        total = in_use[key]
         for interval, rate in cohort.items():
             age = ages[t, workload, interval]
             held = held_seconds(age.seconds, age.mean_released, alpha[t, workload, store])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Mapping
 from typing import Any
 
 import pandas as pd
@@ -11,10 +12,10 @@ from procure.families.scales import BYTES_PER_UNIT
 from procure.plan.plan import frame
 from procure.program.decided import TINY, Decided
 from procure.program.declare import block_rows, recourse
-from procure.program.index import Index, group, lookup
+from procure.program.index import Index, Option, group, lookup
 from procure.program.linear import Terms
 from procure.program.part import Part
-from procure.program.present import add_present, add_work
+from procure.program.present import add_present
 from procure.rules.caches import held_seconds
 from procure.schema import RECOMPUTE, Tier
 from procure.timekey import TimeKey
@@ -87,15 +88,23 @@ def parked_seconds(index: Index, at: TimeKey, workload: str, interval: int, stor
     return held_seconds(age.seconds, age.mean_released, index.return_share[at, workload, store])
 
 
+def in_use_seconds(index: Index, o: Option) -> float:
+    """Seconds from a return's arrival to its last token, at the speeds promised, while its copy stays in its store."""
+    return o.ttft_s + index.task[o.at, o.workload].output_s
+
+
 def parked_within_store(m: Any, index: Index) -> None:
-    """Parked bytes fit the bytes of the units that serve.
+    """Parked bytes, and those of returns that wait or run, fit the bytes of the units that serve.
 
-        Σ_{w,i} β[t,w]·K_i·R[t,w]·kept[t,s,w,i,g] ≤ Σ_k bytes[g,k]·present[k]·(own − reserved)[s,k,t]
-        for HBM: ≤ Σ_p free_hbm·rate·rack_s·serve[p,s] + idle_hbm·(present·(own − reserved) − work)
+        Σ_{w,i} β[t,w]·K_i·R[t,w]·kept[t,s,w,i,g] + Σ_{o from g} valid_bytes·U_o·rate·prefill[o,s]
+        ≤ Σ_k bytes[g,k]·present[k]·(own − reserved)[s,k,t]
 
-    TB. β is the mean bytes of a parked sequence, K_i the seconds of :func:`parked_seconds`.
+    TB. β is the mean bytes of a parked sequence, K_i the seconds of :func:`parked_seconds`, U_o those of
+    :func:`in_use_seconds`: a read leaves the copy where it is, to be added to when the sequence is parked again.
+    Racks g of the HBM store, see :func:`_hbm`, hold what runs in their batches and prompts instead of a copy.
     """
     idle_hbm = lookup(index.instance["idle_hbm"], ["sku"], "bytes")
+    sequence = lookup(index.timed("lengths"), ["at", "workload", "bucket"], "kv_bytes")
 
     def rule(m: Any, at: TimeKey, site: str, store: str) -> Any:
         row = Terms()
@@ -103,21 +112,39 @@ def parked_within_store(m: Any, index: Index) -> None:
             _, _, w, interval, _ = key
             parked = index.kv_bytes[at, w] * parked_seconds(index, at, w, interval, store)
             row.add(parked * index.load_rate[at, w] / BYTES_PER_UNIT, m.kept[key])
+        if index.tier[store] == Tier.HBM:
+            for unit in index.store_units[store]:
+                if (site, unit.sku, at.t) in index.in_stock:
+                    _hbm(m, index, row, (site, unit.sku, at), idle_hbm[unit.sku], sequence)
+            return row.at_most(0.0)
+        for o, s in index.reads[at, site, store]:
+            row.add(o.valid_bytes * in_use_seconds(index, o) * o.rate / BYTES_PER_UNIT, m.prefill[o.option, s])
         for unit in index.store_units[store]:
-            pool = (site, unit.sku, at)
-            if (site, unit.sku, at.t) not in index.in_stock:
-                continue
-            if index.tier[store] != Tier.HBM:
-                add_present(m, index, row, -unit.bytes / BYTES_PER_UNIT, pool)
-                continue
-            idle = idle_hbm[unit.sku] / BYTES_PER_UNIT
-            for p, s in index.serve_by_pool.get(pool, []):
-                row.add(-p.free_hbm_bytes / BYTES_PER_UNIT * p.rate * p.rack_s, m.serve[p.point, s])
-            add_work(m, index, row, pool, idle)
-            add_present(m, index, row, -idle, pool)
+            if (site, unit.sku, at.t) in index.in_stock:
+                add_present(m, index, row, -unit.bytes / BYTES_PER_UNIT, (site, unit.sku, at))
         return row.at_most(0.0)
 
     m.parked_within_store = block_rows(sorted(index.kept_by_store), rule=rule)
+
+
+def _hbm(
+    m: Any, index: Index, row: Terms, pool: tuple[str, str, TimeKey], idle: float,
+    sequence: Mapping[tuple[TimeKey, str, str], float],
+) -> None:  # fmt: skip
+    """Subtract the HBM of a pool's racks that caches may be parked in.
+
+        Σ_p (free_hbm − idle_hbm)·rate·rack_s·serve[p,s] + idle_hbm·present·(own − reserved)
+        − Σ_{o on k} kv_bytes[t,w,b]·ttft_s·rate·prefill[o,s]
+
+    Racks that decode have what their batch leaves, all others what the resident weights leave, but for the whole
+    caches of prompts that wait or are prefilled.
+    """
+    for p, s in index.serve_by_pool.get(pool, []):
+        row.add((idle - p.free_hbm_bytes) / BYTES_PER_UNIT * p.rate * p.rack_s, m.serve[p.point, s])
+    for o, s in index.prefill_by_pool.get(pool, []):
+        held = sequence[o.at, o.workload, o.bucket] * o.ttft_s
+        row.add(held * o.rate / BYTES_PER_UNIT, m.prefill[o.option, s])
+    add_present(m, index, row, -idle / BYTES_PER_UNIT, pool)
 
 
 def retention(d: Decided) -> pd.DataFrame:
@@ -148,6 +175,8 @@ def placement(d: Decided) -> pd.DataFrame:
             entry[1] += share * o.rate
             entry[2] += share * o.rate * o.read_bytes
             entry[3] -= share * o.rate * o.valid_bytes
+            if d.index.tier[o.store] != Tier.HBM:
+                entry[0] += share * o.rate * o.valid_bytes * in_use_seconds(d.index, o)
     rows = [
         (d.names[at.t], site, w, store, d.index.tier[store], size, hits, read, max(write, 0.0), age, *at.beside)
         for (at, site, w, store), (size, hits, read, write, age) in parked.items()
