@@ -1,19 +1,61 @@
-"""A case with its plan, and what verification finds wrong with a changed one."""
+"""Instances and plans of tiny cases, made once for all tests of a process; and what verification says of changed ones.
+
+Most tests ask something of a case that differs little from that of another test. :func:`built` keeps the stages of its
+builds, :func:`planned` whole plans; both give copies that the test may change. What a test watches or breaks on the way
+(options of HiGHS, progress, a patched step of the search) it asks of :func:`searched`, which searches anew; what a test
+patches below the instance, or of the packaged data, it asks of ``procure.instance.build`` itself.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from copy import deepcopy
 from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
 from tiny_case import rich
 
-import procure
 from procure.case import Case
 from procure.errors import InputError
-from procure.instance import Instance, build
+from procure.instance import Cache, Instance, build
 from procure.plan import Plan
 from procure.plan.verify import faults_by_check, verify
+from procure.solver.highs import Options
+from procure.solver.solve import Method, plan_of
+
+_STAGES = Cache()
+_BUILT: dict[str, Instance] = {}
+_PLANNED: dict[tuple[str, Method, float], Plan] = {}
+
+
+def _content(case: Case) -> str:
+    """What a case states, spelt out: cases made alike are alike, whoever made them."""
+    stated = [(name, rows.columns, rows.rows) for name, rows in case._stated.items()]
+    return repr((sorted(case._given.items()), stated, case.folder))
+
+
+def built(case: Case) -> Instance:
+    """The instance of a case: tables to be changed at will, from stages that other tests may have run before."""
+    content = _content(case)
+    if content not in _BUILT:
+        _BUILT[content] = build(case, _STAGES)
+    made = _BUILT[content]
+    return Instance({name: table.copy() for name, table in made.tables.items()}, dict(made.settings))
+
+
+def searched(case: Case, *, method: Method = "decomposed", **options: Any) -> Plan:
+    """What ``procure.solve`` gives, by a search of its own on the instance of :func:`built`."""
+    return plan_of(case, built(case), Options(**options), method)
+
+
+def planned(case: Case, *, gap: float = 0.005, method: Method = "decomposed") -> Plan:
+    """What ``procure.solve`` gives on one thread, searched for once: a plan to be changed at will."""
+    asked = (_content(case), method, gap)
+    if asked not in _PLANNED:
+        _PLANNED[asked] = searched(case, method=method, gap=gap, threads=1)
+    made = _PLANNED[asked]
+    return Plan(deepcopy(made.summary), {name: table.copy() for name, table in made.tables.items()})
 
 
 @dataclass(frozen=True)
@@ -48,7 +90,7 @@ def _fails(faults: Iterable[str]) -> bool:
 
 def solved(case: Case) -> Solved:
     """A case solved to one percent."""
-    return Solved(case, build(case), procure.solve(case, gap=0.01, threads=1))
+    return Solved(case, built(case), planned(case, gap=0.01))
 
 
 @cache

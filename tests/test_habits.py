@@ -1,8 +1,10 @@
-"""Habits of the code that no style rule knows: functions stay short, and nothing stands that nothing uses."""
+"""Habits of the code that no style rule knows: short functions, nothing unused, no work while tests are imported."""
 
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterable
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -21,6 +23,8 @@ CALLED_BY_OTHERS = {
     "handle_endtag": "html.parser",
     "pytestmark": "pytest",
     "pytest_collection_modifyitems": "pytest",
+    "_packaged_read_once": "pytest",
+    "undrawn": "pytest, for tests that name it in usefixtures",
     "changed_ns": "the cache of files, which reads a changed file again",
 }
 FOR_USERS = {
@@ -30,6 +34,10 @@ FOR_USERS = {
     "NOT_CHECKED": "says what verification leaves out and why; a test holds that it is all",
 }
 """What stands for users of the package alone."""
+
+
+WORK = {"tiny", "rich", "built", "planned", "searched", "solved", "solved_rich", "build", "solve", "from_tables"}
+"""What makes, builds or solves a case. While tests are collected every process would do it, whichever tests it runs."""
 
 
 def functions(path: Path) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
@@ -62,6 +70,43 @@ def test_lines_are_those_of_the_body():
     assert lines(function) == 4
 
 
+def called(nodes: Iterable[ast.AST]) -> dict[str, int]:
+    """Names of what runs when these statements do, with a line each: not what stands in functions that they define."""
+    found: dict[str, int] = {}
+    for node in nodes:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            found |= called(getattr(node, "decorator_list", []))
+            continue
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name | ast.Attribute):
+            found[node.func.id if isinstance(node.func, ast.Name) else node.func.attr] = node.lineno
+        found |= called(ast.iter_child_nodes(node))
+    return found
+
+
+def done_at_import(text: str) -> set[tuple[int, str]]:
+    """Line and name of every call in a module's own statements that makes, builds or solves a case, by whatever way."""
+    tree = ast.parse(text)
+    at_work, before = set(WORK), set()
+    inside = {node.name: called(node.body) for node in tree.body if isinstance(node, ast.FunctionDef)}
+    while at_work != before:
+        before = set(at_work)
+        at_work |= {name for name, calls in inside.items() if calls.keys() & at_work}
+    return {(line, name) for name, line in called(tree.body).items() if name in at_work}
+
+
+def test_no_test_module_makes_or_solves_a_case_when_it_is_imported():
+    modules = sorted((ROOT / "tests").rglob("*.py"))
+    found = {str(path.relative_to(ROOT)): done_at_import(path.read_text(encoding="utf-8")) for path in modules}
+    assert {name: calls for name, calls in found.items() if calls} == {}
+
+
+def test_what_is_done_at_import_is_found_through_functions_and_not_in_what_waits_for_a_test():
+    text = "def made():\n    return build(tiny())\n\n\ndef of():\n    return lambda: made()\n\n\n"
+    assert done_at_import(text + "ROWS = [made()]\n") == {(9, "made")}
+    assert done_at_import(text + "CASES = [of(), lambda: tiny()]\n") == set()
+    assert done_at_import(text + "@parametrize('case', [tiny()])\ndef test(case):\n    pass\n") == {(9, "tiny")}
+
+
 def members(path: Path) -> set[int]:
     """Lines of what stands directly in a class: columns of tables and members of enums, which loops read."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
@@ -69,8 +114,9 @@ def members(path: Path) -> set[int]:
     return {part.lineno for made in classes for part in made.body if isinstance(part, ast.Assign | ast.AnnAssign)}
 
 
+@cache
 def unused(*folders: str) -> dict[str, str]:
-    """Names that nothing in the folders uses, with where each stands."""
+    """Names that nothing in the folders uses, with where each stands; looked for once."""
     need("vulture")
     from vulture import Vulture
 

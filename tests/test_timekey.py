@@ -10,11 +10,10 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from solved_case import Solved, solved
+from solved_case import Solved, built, solved
 from tiny_case import fleet, tiny, token_worth
 
 from procure.errors import InputError
-from procure.instance import build
 from procure.plan import Plan
 from procure.plan.first_token import first_tokens
 from procure.plan.limits import limits_table
@@ -109,7 +108,7 @@ def night(instance: Any, share: float) -> Any:
 @pytest.mark.parametrize(("share", "served"), [(0.5, True), (1.5, False)])
 def test_a_second_part_of_the_day_is_a_second_block_of_each_quarter_that_the_fleet_must_serve(share, served):
     """The fleet of the peak serves a night of half of it; for a night of more it buys more."""
-    asked = build(tiny(peaks={"chat": [60, 120, 180]}, settings=token_worth(1e3)))
+    asked = built(tiny(peaks={"chat": [60, 120, 180]}, settings=token_worth(1e3)))
     single, double = (compile_program(build_program(i)) for i in (asked, night(asked, share)))
     assert [len(parts_of(c)) for c in (single, double)] == [3, 6]
     assert [str(part.at) for part in parts_of(double)][:3] == ["base/0/night", "0", "base/1/night"]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import zipfile
 from datetime import datetime
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -29,9 +31,16 @@ def example():
     return Case.read(packaged_path(EXAMPLE))
 
 
+@pytest.fixture(scope="module")
+def written(tmp_path_factory, example):
+    """The example as a workbook, written once."""
+    return write_workbook(tmp_path_factory.mktemp("written") / "case.xlsx", example)
+
+
 @pytest.fixture
-def book(tmp_path, example):
-    return write_workbook(tmp_path / "case.xlsx", example)
+def book(tmp_path, written):
+    """A copy of it that a test may change."""
+    return Path(shutil.copy(written, tmp_path / "case.xlsx"))
 
 
 def changed(book, sheet, cell, value):

@@ -9,7 +9,7 @@ import io
 import shutil
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 from tiny_case import tiny
@@ -21,33 +21,67 @@ GB = "gb300-nvl72"
 Row = dict[str, str]
 
 
-def forget() -> None:
-    """Empty every cache of packaged data."""
-    for found in gc.get_objects():
-        if isinstance(found, functools._lru_cache_wrapper) and found.__module__.startswith("procure"):
-            found.cache_clear()
+class Packaged(NamedTuple):
+    """A copy of the packaged data that the code reads instead of its own, and what a case answers on it unchanged."""
+
+    data: Path
+    before: tuple[str, str]
 
 
-@pytest.fixture
-def data(tmp_path, monkeypatch):
-    """A copy of the packaged data that the code reads instead of its own."""
-    for name in ("data", "models"):
-        shutil.copytree(packaged_path(name), tmp_path / name)
-    monkeypatch.setattr(paths, "__file__", str(tmp_path / "procure" / "catalogue" / "paths.py"))
-    forget()
-    yield tmp_path / "data"
-    monkeypatch.undo()
-    forget()
+def caches() -> list[Any]:
+    """Every cache of the package: what they hold of packaged data is to be forgotten."""
+    return [
+        found
+        for found in gc.get_objects()
+        if isinstance(found, functools._lru_cache_wrapper) and found.__module__.startswith("procure")
+    ]
 
 
-def answers(data: Path, edit: Callable[[Path], None] | None = None) -> tuple[str, str]:
-    """Input hash and instance hash of one case on the data as they are, or as edited."""
-    if edit is not None:
-        edit(data)
-    forget()
+def answers() -> tuple[str, str]:
+    """Input hash and instance hash of one case, built afresh on the data as they are."""
     formats = {"kv_format": "fp8+rope=bf16", "weight_precision": "fp8"}
     case = tiny(workloads={"chat": formats}, settings={"tps_percentile": 90})
     return case.input_hash, build(case).hash
+
+
+@pytest.fixture(scope="module")
+def copied(tmp_path_factory):
+    """The copy as it is, with a way to forget what was read of it."""
+    folder = tmp_path_factory.mktemp("packaged")
+    for name in ("data", "models"):
+        shutil.copytree(packaged_path(name), folder / name)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(paths, "__file__", str(folder / "procure" / "catalogue" / "paths.py"))
+        known = caches()
+
+        def forget() -> None:
+            for found in known:
+                found.cache_clear()
+
+        forget()
+        before = answers()
+        known = caches()  # with those of modules that were imported only now
+        yield Packaged(folder / "data", before), forget
+    forget()
+
+
+@pytest.fixture
+def changed(copied):
+    """What the case answers once an edit has changed the copy, which is put right again afterwards."""
+    packaged, forget = copied
+    whole = {path: path.read_bytes() for path in packaged.data.parent.rglob("*") if path.is_file()}
+
+    def after(edit: Callable[[Path], None]) -> tuple[str, str]:
+        edit(packaged.data)
+        forget()
+        return answers()
+
+    yield packaged.before, after
+    for path in [path for path in packaged.data.parent.rglob("*") if path.is_file()]:
+        if path not in whole:
+            path.unlink()
+        elif path.read_bytes() != whole[path]:
+            path.write_bytes(whole[path])
 
 
 def rewrite(path: Path, change: Callable[[Row], Row]) -> int:
@@ -87,7 +121,7 @@ def everything_else(data: Path) -> None:
     shutil.copy(data / "hardware" / "rubin-ultra-nvl144.csv", data / "hardware" / "new.csv")
     rewrite(data / "hardware" / "new.csv", lambda r: {**r, "sku": r["sku"].replace("rubin-ultra-nvl144", "newer")})
     chat = functools.partial(lambda column, r: r[column] == "chat")
-    changed = [
+    moved = [
         rewrite(data / "scenarios" / "scenarios.csv", scaled("low base high", lambda r: r["scenario"] == "chat")),
         rewrite(data / "scenarios" / "sla.csv", scaled("value", lambda r: r["scenario"] == "chat")),
         rewrite(data / "scenarios" / "profiles.csv", scaled("of_mean", lambda r: r["scenario"] == "chat")),
@@ -104,15 +138,15 @@ def everything_else(data: Path) -> None:
         rewrite(data / "premises_performance.csv", scaled("value", lambda r: "p90" in r["name"], 0.99)),
         rewrite(data / "premises.csv", scaled("value low high", lambda r: r["group"] != "site")),
     ]
-    assert all(changed)
+    assert all(moved)
     card = data.parent / "models" / "gpt-oss-120b.json"
     card.write_text(card.read_text(encoding="utf-8") + "\n", encoding="utf-8")
     (data / "README.md").write_text("other words", encoding="utf-8")
 
 
-def test_what_the_case_does_not_use_moves_neither_its_hash_nor_any_coefficient(data):
-    before = answers(data)
-    assert answers(data, everything_else) == before
+def test_what_the_case_does_not_use_moves_neither_its_hash_nor_any_coefficient(changed):
+    before, after = changed
+    assert after(everything_else) == before
 
 
 def one(name: str, columns: str, mine: Callable[[Row], bool], factor: float = 1.01) -> Callable[[Path], None]:
@@ -151,9 +185,15 @@ USED: dict[str, Callable[[Path], None]] = {
 
 
 @pytest.mark.parametrize("edit", USED.values(), ids=USED)
-def test_what_the_case_uses_changes_its_hash(data, edit):
-    before: Any = answers(data)
-    after = answers(data, edit)
-    assert after[0] != before[0]
+def test_what_the_case_uses_changes_its_hash(changed, edit):
+    before, after = changed
+    inputs, coefficients = after(edit)
+    assert inputs != before[0]
     if edit is not card:  # words that nothing reads
-        assert after[1] != before[1]
+        assert coefficients != before[1]
+
+
+def test_the_copy_put_right_answers_as_before(changed):
+    """So that each edit above is told apart from all others."""
+    before, after = changed
+    assert after(lambda data: None) == before

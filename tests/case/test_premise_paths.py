@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pandas as pd
 import pytest
+from solved_case import built
 from tiny_case import tiny
 
 from procure.case import Case
 from procure.errors import InputError
-from procure.instance import build
 from tests.case.test_case_read import one_fault
 
 HORIZON = ("case/first_quarter", "case/planned_quarters", "case/lookahead_quarters")
@@ -44,14 +44,14 @@ def values(path, fact):
 @pytest.mark.slow
 def test_every_premise_of_a_plan_can_be_swept_and_moves_a_coefficient():
     base = case()
-    before, still = build(base).hash, []
+    before, still = built(base).hash, []
     assert len(base.rests_on) > 120
     for path, fact in base.rests_on.items():
         if path in HORIZON or path.rpartition("/")[2] in HIDDEN:
             continue
         for value in values(path, fact):
             try:
-                if build(base.with_value(path, value)).hash != before:
+                if built(base.with_value(path, value)).hash != before:
                     break
             except InputError:
                 continue  # out of the premise's range
@@ -76,7 +76,7 @@ def test_every_premise_of_a_plan_can_be_swept_and_moves_a_coefficient():
 def test_a_path_reaches_the_coefficients_behind_it(path, value, table):
     base = case()
     changed = base.with_value(path, value)
-    assert not build(base)[table].equals(build(changed)[table])
+    assert not built(base)[table].equals(built(changed)[table])
     assert changed.input_hash != base.input_hash
     assert changed.with_value(path, "base").input_hash == changed.input_hash
 
@@ -100,7 +100,7 @@ def test_what_replaced_drives_cost_is_a_premise_of_the_plan(path, stated, moves)
     skus = ("gb300-nvl72", "vr-nvl72", "cmx-rack", "cmx-enclosure")
     base = tiny(skus=skus, tables=tables, settings={"flash_wear": "replace"})
     changed = base.with_value(path, "x0.9")
-    wear = [build(each)["wear_prices"] for each in (base, changed)]
+    wear = [built(each)["wear_prices"] for each in (base, changed)]
     assert wear[0].equals(wear[1]) is not moves
     assert (path in base.rests_on, changed.input_hash != base.input_hash) == (moves, moves)
 

@@ -34,14 +34,19 @@ def of(findings, name):
     return findings[findings["finding"].str.startswith(name)]
 
 
-def test_the_example_passes_its_own_arithmetic(case, instance):
-    findings = check_case(case, instance)
+@pytest.fixture(scope="module")
+def findings(case, instance):
+    """What is found in the example as it is."""
+    return check_case(case, instance)
+
+
+def test_the_example_passes_its_own_arithmetic(findings):
     assert findings["holds"].all(), show(findings)
     assert show(findings).endswith("all hold.")
 
 
-def test_an_order_stands_a_rounded_up_lead_time_later(case, instance):
-    arrivals = of(check_case(case, instance), "Orders").set_index("item")["quarter"]
+def test_an_order_stands_a_rounded_up_lead_time_later(findings):
+    arrivals = of(findings, "Orders").set_index("item")["quarter"]
     assert arrivals["vr-nvl72"] == "2028Q1"  # 3.5 quarters, rounded up to 4
     assert arrivals["lpx"] == "2027Q3"
 
@@ -99,9 +104,9 @@ def test_load_of_one_workload_on_one_pool_is_what_hand_arithmetic_gives(case):
 
 
 @pytest.mark.slow
-def test_a_small_pool_is_said_where_its_own_traffic_loses_hits(case, instance):
+def test_a_small_pool_is_said_where_its_own_traffic_loses_hits(case, instance, findings):
     """0.49 requests/s of large coding on a busy HGX server; a rack of NVL72 sees above ten."""
-    said = of(check_case(case, instance), "Small pools").set_index("item")
+    said = of(findings, "Small pools").set_index("item")
     assert "code-agent-large hgx-h200" in said.index
     assert said["holds"].all()
     assert not said.index.str.contains("vr-nvl72").any()

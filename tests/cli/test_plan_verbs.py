@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import json
+import shutil
+from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -15,10 +19,13 @@ from procure.cli import main
 from procure.plan import Plan
 
 
+def write_case(folder: Path) -> Path:
+    return tiny(peaks={"chat": [60, 80, 90]}).write(folder)
+
+
 @pytest.fixture
 def case(tmp_path):
-    tiny(peaks={"chat": [60, 80, 90]}).write(tmp_path / "case")
-    return tmp_path / "case"
+    return write_case(tmp_path / "case")
 
 
 @pytest.fixture
@@ -32,12 +39,23 @@ def run(*words: Any) -> int:
     return main([str(word) for word in words])
 
 
-def test_solve_writes_the_result_and_exits_0(case, tmp_path, capsys):
-    assert run("solve", case, "-o", tmp_path / "out", "--gap", 0.01, "--threads", 1) == 0
-    told = capsys.readouterr()
-    assert "Traceback" not in told.out + told.err
-    assert {"plan.json", "plan.xlsx", "plan.html", "tables"} <= {p.name for p in (tmp_path / "out").iterdir()}
-    plan = Plan.read(tmp_path / "out")
+@pytest.fixture(scope="module")
+def solved(tmp_path_factory):
+    """A desk with the case and its result in ``out``, everything written; and what was said meanwhile."""
+    desk = tmp_path_factory.mktemp("desk")
+    write_case(desk / "case")
+    said = io.StringIO()
+    with redirect_stdout(said), redirect_stderr(said):
+        assert run("solve", desk / "case", "-o", desk / "out", "--threads", 1) == 0
+    return desk, said.getvalue()
+
+
+def test_solve_writes_the_result_and_exits_0(solved):
+    desk, said = solved
+    assert "Written to" in said
+    assert "Traceback" not in said
+    assert {"plan.json", "plan.xlsx", "plan.html", "tables"} <= {p.name for p in (desk / "out").iterdir()}
+    plan = Plan.read(desk / "out")
     assert plan.summary["seconds"]["load"] > 0
     assert plan.tables["checks"]["holds"].all()
 
@@ -59,6 +77,7 @@ def test_what_is_in_doubt_is_said_before_the_search_and_stays_with_the_plan(tmp_
     assert doubt in texts
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_json_is_alone_on_stdout_and_is_the_stored_summary(case, tmp_path, capsys):
     assert run("solve", case, "-o", tmp_path / "out", "--gap", 0.01, "--threads", 1, "--json") == 0
     told = capsys.readouterr()
@@ -66,12 +85,12 @@ def test_json_is_alone_on_stdout_and_is_the_stored_summary(case, tmp_path, capsy
     assert "best" in told.err  # progress goes to stderr
 
 
-def test_the_low_end_of_the_points_costs_more_and_is_verified_as_it_was_solved(case, tmp_path):
+@pytest.mark.usefixtures("undrawn")
+def test_the_low_end_of_the_points_costs_more_and_is_verified_as_it_was_solved(solved, case, tmp_path):
     """The case itself states no end: plan.json says which one the plan answers."""
-    base, low = tmp_path / "base", tmp_path / "low"
-    assert main(["solve", str(case), "-o", str(base)]) == 0
+    low = tmp_path / "low"
     assert main(["solve", str(case), "--points", "low", "-o", str(low)]) == 0
-    plans = [Plan.read(folder) for folder in (base, low)]
+    plans = [Plan.read(folder) for folder in (solved[0] / "out", low)]
     assert [plan.summary["points"] for plan in plans] == ["base", "low"]
     assert plans[1].objective_usd > plans[0].objective_usd
     for plan in plans:
@@ -80,8 +99,11 @@ def test_the_low_end_of_the_points_costs_more_and_is_verified_as_it_was_solved(c
     assert main(["verify", str(low), "--case", str(case)]) == 0
 
 
-def test_a_shortfall_exits_6_unless_it_is_allowed(short_case, tmp_path):
+@pytest.mark.usefixtures("undrawn")
+def test_a_shortfall_exits_6_unless_it_is_allowed(short_case, tmp_path, monkeypatch):
     assert run("solve", short_case, "-o", tmp_path / "out", "--threads", 1) == 6
+    found = Plan.read(tmp_path / "out")
+    monkeypatch.setattr("procure.solver.solve", lambda case, **options: found)
     assert run("solve", short_case, "-o", tmp_path / "out", "--threads", 1, "--allow-short") == 0
     assert Plan.read(tmp_path / "out").summary["status"] == "short"
 
@@ -151,9 +173,8 @@ def test_a_wrong_option_exits_2(case, words):
     assert run("solve", case, *words) == 2
 
 
-def test_verify_passes_a_stored_plan_and_finds_a_changed_one(case, tmp_path, capsys):
-    assert run("solve", case, "-o", tmp_path / "out", "--threads", 1) == 0
-    capsys.readouterr()
+def test_verify_passes_a_stored_plan_and_finds_a_changed_one(solved, tmp_path, capsys):
+    shutil.copytree(solved[0] / "out", tmp_path / "out")
     assert run("verify", tmp_path / "out") == 0
     assert "FAILS" not in capsys.readouterr().out
     table = tmp_path / "out" / "tables" / "purchases.csv"

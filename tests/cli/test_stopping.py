@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import Any
 
 import pytest
+from solved_case import searched
 from tiny_case import tiny
 
 import procure
@@ -47,6 +48,7 @@ def signalled(monkeypatch):
     return arm
 
 
+@pytest.mark.usefixtures("undrawn")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_keeps_the_best_plan_verified_and_labelled(signalled, tmp_path, number, capsys):
     case, out = tmp_path / "case", tmp_path / "plan"
@@ -104,7 +106,7 @@ def test_a_wish_to_stop_is_asked_about_inside_the_runs_of_highs(method):
     """True from the second question of the first long run on: nothing is found, and nothing hangs."""
     asked: list[int] = []
     with pytest.raises(NoPlan, match="Stopped"):
-        procure.solve(wide(), method=method, stop=lambda: asked.append(1) or len(asked) > 2, threads=1)
+        searched(wide(), method=method, stop=lambda: asked.append(1) or len(asked) > 2, threads=1)
 
 
 def test_causes_that_time_did_not_reach_are_said_to_be_unknown(monkeypatch):
@@ -112,7 +114,7 @@ def test_causes_that_time_did_not_reach_are_said_to_be_unknown(monkeypatch):
     solving = import_module("procure.solver.solve")
     tables_of = solving.tables_of
     monkeypatch.setattr(solving, "tables_of", lambda *a: over.append(True) or tables_of(*a))
-    plan = procure.solve(short_of_places(), stop=lambda: bool(over), threads=1)
+    plan = searched(short_of_places(), stop=lambda: bool(over), threads=1)
     assert plan.tables["checks"]["holds"].all()
     causes = {w["cause"] for w in plan.summary["shortfall"]["workloads"]}
     assert causes == {UNKNOWN}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -56,13 +58,19 @@ def demand(*args, **kwargs):
     return build(case(*args, **kwargs))
 
 
+@cache
+def demand_of_all(**how):
+    """The demand of a workload of every scenario, built once; nobody changes it."""
+    return demand(**how)
+
+
 def library(field):
     """A field of every scenario."""
     return np.array([CATALOGUE.premise(f"scenario/{name}/{field}").number for name in SCENARIOS])
 
 
 def test_requests_of_the_buckets_sum_to_the_forecast():
-    rates = demand(rate=37.5).rates.groupby(["quarter", "workload"])["requests_per_s"].sum()
+    rates = demand_of_all(rate=37.5).rates.groupby(["quarter", "workload"])["requests_per_s"].sum()
     assert len(rates) == 4 * len(SCENARIOS)
     np.testing.assert_allclose(rates, 37.5, rtol=1e-12)
 
@@ -70,6 +78,24 @@ def test_requests_of_the_buckets_sum_to_the_forecast():
 def lognormal_mean(function, p50, sigma, cap):
     """Mean of a function of a log-normal length cut at a cap, by adaptive quadrature."""
     return quad(lambda z: function(min(p50 * np.exp(sigma * z), cap)) * norm.pdf(z), -4, 4, limit=400)[0]
+
+
+P50, CAP = 6_000.0, 131_072.0
+
+
+@cache
+def buckets_of(sigma):
+    """Buckets of a workload that states mean and three quantiles of a log-normal."""
+    row = {
+        "workload": "w",
+        "scenario": "chat",
+        "input_mean_tokens": lognormal_mean(lambda x: x, P50, sigma, np.inf),
+        "input_p50_tokens": P50,
+        "input_p90_tokens": P50 * np.exp(1.28155 * sigma),
+        "input_p99_tokens": P50 * np.exp(2.32635 * sigma),
+        "context_cap_tokens": CAP,
+    }
+    return demand([row], quarters=1).buckets
 
 
 @pytest.mark.parametrize(
@@ -85,20 +111,9 @@ def lognormal_mean(function, p50, sigma, cap):
 )
 @pytest.mark.parametrize("sigma", [0.4, 0.8, 1.1])
 def test_bucket_means_equal_those_of_the_log_normal_that_four_numbers_state(name, function, tolerance, sigma):
-    p50, cap = 6_000.0, 131_072.0
-    mean = lognormal_mean(lambda x: x, p50, sigma, np.inf)
-    row = {
-        "workload": "w",
-        "scenario": "chat",
-        "input_mean_tokens": mean,
-        "input_p50_tokens": p50,
-        "input_p90_tokens": p50 * np.exp(1.28155 * sigma),
-        "input_p99_tokens": p50 * np.exp(2.32635 * sigma),
-        "context_cap_tokens": cap,
-    }
-    buckets = demand([row], quarters=1).buckets
+    buckets = buckets_of(sigma)
     got = sum(s * function(x) for s, x in zip(buckets["share"], buckets["input_tokens"], strict=True))
-    assert got == pytest.approx(lognormal_mean(function, p50, sigma, cap), rel=tolerance)
+    assert got == pytest.approx(lognormal_mean(function, P50, sigma, CAP), rel=tolerance)
 
 
 @pytest.mark.parametrize("window", [512, 1024, 4096, 8192])
@@ -121,7 +136,7 @@ def test_nodes_give_the_bytes_of_windowed_layers_within_one_percent(window):
 
 
 def test_nodes_lie_around_the_mean_of_their_bucket():
-    result = demand()
+    result = demand_of_all()
     nodes, buckets = result.nodes, result.buckets
     assert len(nodes) == 2 * len(buckets)
     weighted = (
@@ -143,7 +158,7 @@ def test_quantiles_of_the_library_survive_the_fit_of_the_mean():
 
 
 def test_lengths_rise_by_bucket_and_stay_below_their_upper_length():
-    buckets = demand(growth=1.0, quarters=14).buckets
+    buckets = demand_of_all(growth=1.0, quarters=14).buckets
     assert (buckets["input_tokens"] > 0).all()
     assert (buckets["input_tokens"] <= buckets["input_upper_tokens"]).all()
     rising = buckets.groupby(["quarter", "workload"])["input_tokens"].apply(lambda x: x.is_monotonic_increasing)
@@ -160,7 +175,7 @@ def test_equal_lengths_leave_one_bucket():
 
 @pytest.mark.parametrize("route", ["first_prompt", "turns", "cap"])
 def test_growth_zero_is_the_identity(route):
-    grown, still = demand(growth=0.0, route=route), demand(quarters=1)
+    grown, still = demand_of_all(growth=0.0, route=route), demand_of_all(quarters=1)
     for quarter, table in grown.buckets.groupby("quarter"):
         now = table.drop(columns="quarter").reset_index(drop=True)
         pd.testing.assert_frame_equal(now, still.buckets.drop(columns="quarter"), obj=quarter)
@@ -399,7 +414,7 @@ def test_better_tiers_never_ask_for_less():
 
 
 def test_output_tokens_are_those_of_a_request_not_of_a_task():
-    got = demand(quarters=1).scenarios.set_index("workload")
+    got = demand_of_all(quarters=1).scenarios.set_index("workload")
     agentic = got.loc[["deep-research", "coding-agentic", "large-coding"]]
     per_request = agentic["output_thinking_tokens"] + agentic["output_visible_tokens"]
     assert (per_request < 1_000).all()

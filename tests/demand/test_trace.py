@@ -161,12 +161,11 @@ def test_a_prefix_that_every_prompt_has_is_not_a_return(tmp_path):
     assert trace.reuse.hits["start"].unlimited() == pytest.approx(49 / 100)
 
 
-def test_the_curve_of_a_case_gives_back_the_hit_rate():
-    trace = analyse([TRACES / "mooncake_conversation.jsonl.gz"])
-    curve = reuse_curve(trace, "w").set_index("age_s")
-    prefix = trace.shared_share
+def test_the_curve_of_a_case_gives_back_the_hit_rate(chat):
+    curve = reuse_curve(chat, "w").set_index("age_s")
+    prefix = chat.shared_share
     hit = curve["return_share"] * curve["reused_share"] + (1 - curve["return_share"]) * prefix
-    measured = ttl(trace)["hit_rate"]
+    measured = ttl(chat)["hit_rate"]
     late = measured.index >= 5  # before, not even the common prefix is always found
     np.testing.assert_allclose(hit[late], measured[late], atol=1e-9)
 
@@ -219,13 +218,10 @@ def test_curves_equal_a_replay_of_each_cache(tmp_path, monkeypatch):
         assert edges[np.searchsorted(_EDGES, age)] == pytest.approx(by_age, abs=1e-12)
 
 
-def test_batches_do_not_change_the_result(monkeypatch):
-    def measure():
-        return analyse([TRACES / "mooncake_conversation.jsonl.gz"]).reuse_table()
-
-    whole = measure()
+def test_batches_do_not_change_the_result(monkeypatch, chat):
     monkeypatch.setattr("procure.demand.trace.batch.REFERENCES", 40_000)
-    pd.testing.assert_frame_equal(measure(), whole)
+    in_parts = analyse([TRACES / "mooncake_conversation.jsonl.gz"])
+    pd.testing.assert_frame_equal(in_parts.reuse_table(), chat.reuse_table())
 
 
 # ----------------------------------------------------------------- formats and faults

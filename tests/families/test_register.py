@@ -7,12 +7,11 @@ from typing import Any
 
 import pyomo.environ as pyo
 import pytest
-from solved_case import Solved, solved_rich
+from solved_case import Solved, built, solved_rich
 from tiny_case import rich
 
 from procure.case.settings import Settings
 from procure.families import contents
-from procure.instance import build
 from procure.plan.money import Ledger
 from procure.plan.plan import TABLES
 from procure.program.index import Index
@@ -38,7 +37,7 @@ def components() -> dict[str, set[str]]:
 
     parts = contents.programs().items()
     assemble(
-        Index(build(rich())),
+        Index(built(rich())),
         [replace(part, rows=tuple(recorded(name, add) for add in part.rows)) for name, part in parts],
     )
     return found
@@ -71,7 +70,7 @@ def test_every_family_has_limits_and_causes_or_says_why_not(family):
 
 def test_settings_that_families_read_are_those_of_a_case():
     assert set(contents.settings()) <= set(Settings.model_fields)
-    assert set(build(rich()).settings) == set(contents.settings())
+    assert set(built(rich()).settings) == set(contents.settings())
 
 
 def test_causes_name_components_that_there_are_and_stand_in_one_order():

@@ -6,6 +6,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from solved_case import planned
 from tiny_case import fleet, tiny, token_worth
 
 import procure
@@ -26,7 +27,7 @@ def plan_with(price_usd: float = KIT_USD, **settings: Any) -> procure.Plan:
                                      "mean_to_peak": MEAN_TO_PEAK}},
                 tables={"fleet": standing, "prices": prices},
                 settings={"write_amplification": AMPLIFIED, **settings})  # fmt: skip
-    return procure.solve(case, gap=1e-6, threads=1)
+    return planned(case, gap=1e-6)
 
 
 def drive_wear(plan: procure.Plan) -> float:

@@ -16,9 +16,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from mutations import any_book, any_csv, any_json, any_jsonl, any_text
+from solved_case import planned
 from tiny_case import tiny
 
-import procure
 from procure.case import Case
 from procure.case.schema import TABLES
 from procure.case.template import write_workbook
@@ -281,7 +281,7 @@ def test_measured_points(tmp_path):
 
 @pytest.fixture(scope="module")
 def result(tmp_path_factory):
-    plan = procure.solve(tiny(peaks={"chat": [60, 80, 90]}), gap=0.05, threads=1)
+    plan = planned(tiny(peaks={"chat": [60, 80, 90]}), gap=0.05)
     return plan.write(tmp_path_factory.mktemp("fuzz") / "result")
 
 

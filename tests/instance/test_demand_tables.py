@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pandas as pd
 import pytest
+from solved_case import built
 from tiny_case import rich, tiny
 
 from procure.check import check_case
 from procure.demand import build as demand_of
-from procure.instance import build
 
 AGENT = {"scenario": "coding-agentic"}
 
@@ -16,7 +16,7 @@ AGENT = {"scenario": "coding-agentic"}
 def agents(**stated):
     row = {"scenario": "coding-agentic", "tps_user": 100, "tps_thinking": 50, "calls_per_task": 10, "tool_s": 40.0}
     row |= {"output_thinking_tokens": 200, "output_visible_tokens": 300, "context_cap_tokens": 131_072}
-    return build(tiny(peaks={"agent": [5.0] * 3}, workloads={"agent": row | stated}))["tasks"].set_index("t")
+    return built(tiny(peaks={"agent": [5.0] * 3}, workloads={"agent": row | stated}))["tasks"].set_index("t")
 
 
 def test_output_of_a_request_takes_its_phases_one_after_the_other():
@@ -37,7 +37,7 @@ def test_a_task_takes_longer_as_outputs_grow():
 @pytest.mark.slow
 def test_parts_of_the_day_are_those_of_the_demand_and_cover_24_hours():
     case = rich()
-    instance, demand = build(case), demand_of(case)
+    instance, demand = built(case), demand_of(case)
     pd.testing.assert_frame_equal(instance["dayparts"], demand.dayparts)
     pd.testing.assert_frame_equal(instance["daypart_rates"], demand.daypart_rates)
     assert instance["dayparts"]["hours_per_day"].sum() == 24
@@ -63,11 +63,11 @@ def test_growth_that_a_cap_stops_is_said_by_the_check_with_both_means():
 
 def test_nothing_is_said_where_no_cap_is_reached():
     case = tiny(peaks={"v": [5.0] * 3}, workloads={"v": {"scenario": "voice"}})
-    assert build(case)["notes"].empty
+    assert built(case)["notes"].empty
 
 
 def test_a_cap_that_stops_the_same_in_every_quarter_is_said_once():
     case = tiny(peaks={"agent": [5.0] * 3}, workloads={"agent": AGENT | {"context_cap_tokens": 65_536}})
-    (said,) = build(case)["notes"]["sentence"]
+    (said,) = built(case)["notes"]["sentence"]
     assert said.startswith("agent from 2027Q1 to 2027Q3: ")
     assert said.count("compacted") == 1

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import math
+from functools import cache
 from statistics import NormalDist
 from typing import Any
 
 import numpy as np
 import pytest
+from solved_case import built
 from tiny_case import tiny
 
 from procure import demand, performance
+from procure.case import Case
 from procure.demand.lengths import SHARES
-from procure.instance import Instance, build
+from procure.instance import Instance
 from procure.instance.first_token import at_best, late_shares, out_of_reach, reached_s, share_in_time
 from procure.performance.figure import Load, figure
 
@@ -34,7 +37,7 @@ def test_a_plan_and_perf_give_a_prompt_the_same_time_to_first_token():
     card = next(iter(case.cards.values()))
     row = case.tables["workloads"].iloc[0]
     load = Load(card, row["weight_precision"], row["kv_format"], 8_000.0, 300.0)
-    prefill = build(case)["prefill"]
+    prefill = built(case)["prefill"]
     assert prefill["t"].tolist() == [0, 1, 2]
     for t, quarter in enumerate(case.quarters):
         told = figure([GB], load, setup(case, str(quarter)), speeds=(20.0,))["ttft_s"].item()
@@ -49,7 +52,7 @@ LOG_NORMAL = {"input_mean_tokens": 8_000.0 * math.exp(0.5), "input_p50_tokens": 
 
 def instance_of(ttft_s: float, **stated: Any) -> Instance:
     given = {**LOG_NORMAL, "reuse_curve": "none", "shared_prefix_tokens": 0.0, "ttft_s": ttft_s, **stated}
-    return build(tiny(workloads={"chat": given}))
+    return built(tiny(workloads={"chat": given}))
 
 
 def late_of_all(instance: Instance) -> float:
@@ -64,11 +67,17 @@ def seconds(case: Any, tokens: float, asked: float = 0.9) -> float:
     return float(performance.first_token_s(case.catalogue.sku(GB), card, setup(case, "2027Q1"), **given)[0])
 
 
-def quantile_s(share: float, asked: float = 0.9) -> float:
-    """TTFT of the prompt that is longer than a share of the log-normal prompts, its wait that of the share asked."""
+@cache
+def log_normal() -> tuple[Case, float]:
+    """The case of these prompts, and their median in tokens."""
     case = tiny(workloads={"chat": LOG_NORMAL})
     lengths = demand.build(case).lengths["2027Q1", "chat"]
-    median = math.sqrt(lengths[199] * lengths[200])  # scaled from 8,000, as the mean is that of a bounded tail
+    return case, math.sqrt(lengths[199] * lengths[200])  # scaled from 8,000, as the mean is that of a bounded tail
+
+
+def quantile_s(share: float, asked: float = 0.9) -> float:
+    """TTFT of the prompt that is longer than a share of the log-normal prompts, its wait that of the share asked."""
+    case, median = log_normal()
     assert median == pytest.approx(8_000.0, rel=0.02)
     return seconds(case, median * math.exp(NormalDist().inv_cdf(share)), asked)
 
@@ -150,7 +159,7 @@ def test_at_best_only_the_returns_that_reach_their_copy_are_hits():
 
     def best(local: float) -> float:
         case = tiny(peaks=peaks, workloads=agent, settings={"rack_local_return_share": local})
-        return at_best(build(case).tables)[0, "agent"].in_time_share
+        return at_best(built(case).tables)[0, "agent"].in_time_share
 
     none, some, all_ = best(0.0), best(0.7), best(1.0)
     assert 0.0 < none < some < all_ < 1.0

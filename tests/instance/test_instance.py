@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from solved_case import built, planned
 from tiny_case import fleet, rich, tiny
 
 import procure
@@ -25,7 +26,7 @@ def rows(instance: Instance, name: str, **where: Any) -> pd.DataFrame:
 
 
 def test_every_table_has_the_columns_of_the_schema_and_no_gaps():
-    instance = build(rich())
+    instance = built(rich())
     for name, table in TABLES.items():
         assert list(instance[name].columns) == list(table.by_column)
         assert not instance[name].isna().any().any(), name
@@ -51,7 +52,7 @@ def test_the_order_of_rows_of_the_case_does_not_reach_the_hash():
 
 
 def test_facility_power_counts_the_pue_once_and_it_power_does_not():
-    it, facility = (build(tiny(sites=({"power_basis": basis, "pue": 1.3},))) for basis in ("it", "facility"))
+    it, facility = (built(tiny(sites=({"power_basis": basis, "pue": 1.3},))) for basis in ("it", "facility"))
     one = rows(it, "resource_use", sku=GB, resource="power_kw")["per_unit"].item()
     other = rows(facility, "resource_use", sku=GB, resource="power_kw")["per_unit"].item()
     sku = tiny().catalogue.sku(GB)
@@ -68,7 +69,7 @@ def test_limits_hold_from_their_quarter_until_the_next_row():
         {"from_quarter": "2027Q2", "positions": 6.0},
         {"from_quarter": "2026Q1", "positions": 99.0},
     )
-    limits = rows(build(tiny(sites=sites)), "site_limits", resource="positions")
+    limits = rows(built(tiny(sites=sites)), "site_limits", resource="positions")
     assert dict(zip(limits["t"], limits["limit"], strict=True)) == {0: 4.0, 1: 6.0, 2: 6.0}
 
 
@@ -85,7 +86,7 @@ def test_orders_arrive_inside_the_horizon_between_first_delivery_and_last_order(
     """Lead of 1.5 quarters counts as two; five quarters in all."""
     figures = {(GB, "lead_quarters"): 1.5, (GB, "available_from"): available, (GB, "last_order"): last}
     case = tiny(lead=2, figures=figures)
-    sku = rows(build(case), "skus", sku=GB).iloc[0]
+    sku = rows(built(case), "skus", sku=GB).iloc[0]
     first, final = int(sku["first_order_t"]), int(sku["last_order_t"])
     assert sku["lead_quarters"] == 2
     if window[1] < window[0]:
@@ -99,7 +100,7 @@ def test_units_of_one_vintage_are_one_group_at_their_mean_price():
         [("a", GB, 1, "2027Q2", 4e6, 0.5), ("a", GB, 3, "2027Q2", 2e6, 0.0)],
         columns=["site", "sku", "count", "delivery", "price_usd_per_unit", "paid_share"],
     )
-    group = build(tiny(tables={"orders": orders}))["fixed"]
+    group = built(tiny(tables={"orders": orders}))["fixed"]
     assert len(group) == 1
     row = group.iloc[0]
     assert (row["count"], row["vintage_t"], row["due_t"], row["retirable"]) == (4, 1, 1, 0)
@@ -114,7 +115,7 @@ def test_a_unit_bought_ordered_or_standing_is_worth_the_same():
         [("a", GB, 1, "2027Q2", price + 510_000 + 153_740, 0.2)],
         columns=["site", "sku", "count", "delivery", "price_usd_per_unit", "paid_share"],
     )
-    instance = build(tiny(tables={"orders": table, "fleet": fleet(("a", GB, 1, "2026Q4", 600_000.0))}))
+    instance = built(tiny(tables={"orders": table, "fleet": fleet(("a", GB, 1, "2026Q4", 600_000.0))}))
     old, firm = (rows(instance, "fixed", vintage_t=t).iloc[0] for t in (-1, 1))
     bought = rows(instance, "prices", sku=GB, t=1).iloc[0]
     assert firm["paid_usd"] == pytest.approx(bought["price_usd"])
@@ -127,8 +128,8 @@ def test_a_unit_bought_ordered_or_standing_is_worth_the_same():
 @pytest.mark.slow
 def test_deferrable_work_is_sized_at_its_mean():
     stated = {"mean_to_peak": 0.4}
-    waits = build(tiny(workloads={"chat": {**stated, "deferrable": True}}))["rates"]
-    hurries = build(tiny(workloads={"chat": {**stated, "deferrable": False}}))["rates"]
+    waits = built(tiny(workloads={"chat": {**stated, "deferrable": True}}))["rates"]
+    hurries = built(tiny(workloads={"chat": {**stated, "deferrable": False}}))["rates"]
     assert waits["requests_per_s"].sum() == pytest.approx(0.4 * hurries["requests_per_s"].sum())
     assert (waits["mean_per_peak"] == 1.0).all()
     assert (hurries["mean_per_peak"] == 0.4).all()
@@ -138,7 +139,7 @@ def test_deferrable_work_is_sized_at_its_mean():
 def test_a_returning_sequence_leaves_its_entries_and_writes_its_state_anew():
     """Qwen3.5-397B in FP8: 15 layers of 2 x 2 x 256 B a token, and states of 192,061,440 B that are of one length."""
     per_token, state = 15 * 2 * 2 * 256, 192_061_440
-    instance = build(tiny(workloads={"chat": {"card": "qwen3.5-397b-a17b", "kv_format": "fp8"}}))
+    instance = built(tiny(workloads={"chat": {"card": "qwen3.5-397b-a17b", "kv_format": "fp8"}}))
     ways = rows(instance, "prefill", store=f"dram:{GB}")
     assert not ways.empty
     assert ways["read_bytes"].to_numpy() - ways["valid_bytes"].to_numpy() == pytest.approx(state)
@@ -149,21 +150,21 @@ def test_a_returning_sequence_leaves_its_entries_and_writes_its_state_anew():
     new = (1 - share) * (tokens - 343) + 343  # the answer of 343 tokens is parked too
     long = parked["input_tokens"] > 10 * prefix
     assert (written - state)[long].to_numpy() == pytest.approx((new * per_token)[long].to_numpy(), rel=1e-6)
-    alone = build(tiny())["prefill"]  # latent attention has no state: what is read stays
+    alone = built(tiny())["prefill"]  # latent attention has no state: what is read stays
     assert alone["valid_bytes"].to_numpy() == pytest.approx(alone["read_bytes"].to_numpy())
 
 
 @pytest.mark.slow
 def test_a_rack_too_heavy_for_the_floor_cannot_stand_there():
-    light = build(tiny(sites=({"floor_load_kg_per_m2": 100.0},)))
+    light = built(tiny(sites=({"floor_load_kg_per_m2": 100.0},)))
     assert rows(light, "resource_use", sku=GB).empty
-    plan = procure.solve(tiny(sites=({"floor_load_kg_per_m2": 100.0},)), threads=1)
+    plan = planned(tiny(sites=({"floor_load_kg_per_m2": 100.0},)))
     assert plan.summary["shortfall"]["share"] == pytest.approx(1.0)
 
 
 def test_drives_inside_the_price_of_a_rack_are_counted_once():
     """The GB300 rack brings 276 TB; a kit beside it fills no further bays."""
-    both = build(tiny(skus=(GB, f"ssd-kit-{GB}")))
+    both = built(tiny(skus=(GB, f"ssd-kit-{GB}")))
     units = rows(both, "store_units", store=f"ssd:{GB}")
     assert units["sku"].tolist() == [GB]
     assert units["bytes"].item() == pytest.approx(276e12 * 0.8)
@@ -182,7 +183,7 @@ def test_an_expansion_without_a_stated_cooling_adds_as_much_as_its_racks_need():
     demand = {"chat": [100.0, 100.0, 100.0]}
 
     def counts(table: pd.DataFrame) -> int:
-        plan = procure.solve(tiny(peaks=demand, sites=(site,), tables={"expansions": table}), gap=1e-4, threads=1)
+        plan = planned(tiny(peaks=demand, sites=(site,), tables={"expansions": table}), gap=1e-4)
         return int(plan.purchases["count"].sum())
 
     free, none, enough = counts(hall()), counts(hall(liquid_kw=0.0)), counts(hall(liquid_kw=1e4))
@@ -191,7 +192,7 @@ def test_an_expansion_without_a_stated_cooling_adds_as_much_as_its_racks_need():
 
 def test_old_units_without_a_reason_to_stay_may_be_marked_to_stay():
     table = fleet(("a", "gb200-nvl72", 2, "2025Q1", 3e6)).assign(retirable=False)
-    assert build(tiny(tables={"fleet": table}))["fixed"]["retirable"].tolist() == [0]
+    assert built(tiny(tables={"fleet": table}))["fixed"]["retirable"].tolist() == [0]
 
 
 def test_what_a_site_states_once_cannot_change_silently_later():
@@ -231,16 +232,16 @@ def test_a_cases_own_throughput_decides_what_its_racks_give():
     """
     case = tiny()
     own = case.replace(tables={"throughput": own_throughput()})
-    before, after = (build(each)["serve"].drop_duplicates(["t", "bucket"]) for each in (case, own))
+    before, after = (built(each)["serve"].drop_duplicates(["t", "bucket"]) for each in (case, own))
     ratio = after["rack_s"].to_numpy() / before["rack_s"].to_numpy()
     assert (ratio > 1.2).all()
-    assert set(rows(build(own), "serve", t=0, bucket="0")["evidence"]) == {"physics"}
+    assert set(rows(built(own), "serve", t=0, bucket="0")["evidence"]) == {"physics"}
     half = case.replace(tables={"throughput": own_throughput(tokens_per_s_per_gpu=500)})
-    slower = build(half)["serve"].drop_duplicates(["t", "bucket"])["rack_s"].to_numpy()
+    slower = built(half)["serve"].drop_duplicates(["t", "bucket"])["rack_s"].to_numpy()
     assert slower == pytest.approx(2 * after["rack_s"].to_numpy())
-    length = float(rows(build(case), "lengths", t=0, bucket="1")["input_tokens"].iloc[0])
+    length = float(rows(built(case), "lengths", t=0, bucket="1")["input_tokens"].iloc[0])
     near = case.replace(tables={"throughput": own_throughput(isl=length, osl=343).iloc[:1]})
-    found = rows(build(near), "serve", t=0, bucket="1").iloc[0]
+    found = rows(built(near), "serve", t=0, bucket="1").iloc[0]
     assert found["evidence"] == "user"
     assert found["rack_s"] == pytest.approx(343 / 1_000 / 72, rel=1e-6)
 
@@ -249,11 +250,11 @@ def test_a_cases_own_throughput_decides_what_its_racks_give():
 def test_faults_of_a_cases_own_throughput_are_said():
     rising = tiny().replace(tables={"throughput": own_throughput(tokens_per_s_per_gpu=300)})
     with pytest.raises(InputError, match=r"throughput\.csv, row 3, column tokens_per_s_per_gpu"):
-        build(rising)
+        built(rising)
     with pytest.raises(InputError, match="A known sku"):
         tiny().replace(tables={"throughput": own_throughput(sku="gb3000")})
     with pytest.raises(InputError, match=r"deepseek-v3\.2"):
-        build(tiny().replace(tables={"throughput": own_throughput(card="deepseek-v32")}))
+        built(tiny().replace(tables={"throughput": own_throughput(card="deepseek-v32")}))
 
 
 @pytest.mark.parametrize("name", ["NVL144", "Blackwell"])
@@ -272,7 +273,7 @@ def test_reading_cmx_pairing_with_lpx_and_standing_in_a_pod_are_three_things(cha
     skus = (vr, "lpx", "cmx-rack", "cmx-enclosure")
     agent = {"agent": {"scenario": "coding-agentic", "context_cap_tokens": 131_072}}
     crossing = ({"cmx_crosses_pods": True},)  # else what reads CMX must stand in a pod
-    made = build(tiny(skus=skus, figures=figures, peaks={"agent": [4.0] * 3}, workloads=agent, sites=crossing))
+    made = built(tiny(skus=skus, figures=figures, peaks={"agent": [4.0] * 3}, workloads=agent, sites=crossing))
     reads = bool((made["store_readers"]["sku"] == vr).any())
     assert reads == bool((made["prefill"]["store"].str.startswith("cmx")).any()) == (changed != "cmx_read_bytes_per_s")
     assert bool((made["serve"]["deployment"] == f"{vr}+lpx").any()) == ((vr, "pairs_with_lpx") not in figures)
@@ -288,10 +289,10 @@ def test_a_second_sku_of_a_kind_adds_a_store_or_a_deployment_and_takes_none():
     agent = {"agent": {"scenario": "coding-agentic", "context_cap_tokens": 131_072}}
     shape: dict[str, Any] = {"peaks": {"agent": [4.0, 4.0, 4.0]}, "workloads": agent}
     figures = {("frame-b", "enclosures_per_rack"): 8}
-    alone = build(tiny(skus=packaged, **shape))
-    described = build(tiny(skus=packaged, figures=figures, alike=alike, **shape))
+    alone = built(tiny(skus=packaged, **shape))
+    described = built(tiny(skus=packaged, figures=figures, alike=alike, **shape))
     assert described.hash == alone.hash
-    both = build(tiny(skus=(*packaged, *alike), figures=figures, alike=alike, **shape))
+    both = built(tiny(skus=(*packaged, *alike), figures=figures, alike=alike, **shape))
     added = set(both["stores"]["store"]) - set(alone["stores"]["store"])
     assert added == {"ssd:kit-b", "cmx:tray-b"} <= set(both["prefill"]["store"])
     assert set(both["serve"]["deployment"]) == {vr, f"{vr}+lpx", f"{vr}+lpx-b"}
@@ -302,7 +303,7 @@ def test_a_second_sku_of_a_kind_adds_a_store_or_a_deployment_and_takes_none():
 
 def test_a_kit_of_half_the_bays_goes_into_the_rest_of_them():
     half = {(GB, "ssd_included_bytes"): 138.24e12}
-    both = build(tiny(skus=(GB, f"ssd-kit-{GB}"), figures=half))
+    both = built(tiny(skus=(GB, f"ssd-kit-{GB}"), figures=half))
     assert rows(both, "skus", sku=GB)["places"].item() == pytest.approx(0.5)
     assert set(both["store_units"]["store"]) >= {f"ssd:{GB}", f"ssd:ssd-kit-{GB}"}
     with pytest.raises(InputError, match="ssd_kit whose host is gb-b"):
@@ -331,7 +332,7 @@ def test_speed_is_promised_to_nine_of_ten_users_unless_the_case_says_otherwise(t
         text = (folder / "case.toml").read_text(encoding="utf-8")
         kept = [line for line in text.splitlines() if not line.startswith("tps_percentile")]
         (folder / "case.toml").write_text("\n".join([*kept, percentile, ""]), encoding="utf-8")
-        return build(procure.Case.read(folder))["serve"]["rack_s"].to_numpy()
+        return built(procure.Case.read(folder))["serve"]["rack_s"].to_numpy()
 
     unsaid, median = decode(40.0, ""), decode(40.0, "tps_percentile = 50")
     assert unsaid == pytest.approx(decode(40.0, "tps_percentile = 90"), rel=1e-12)
@@ -345,7 +346,7 @@ def test_each_quarter_runs_on_its_own_software(pace):
     lengths = {f"input_{name}_tokens": 4_000.0 for name in ("mean", "p50", "p90", "p99")}
     row = {**lengths, "shared_prefix_tokens": 0.0, "reuse_curve": "none", "tps_user": 100.0, "ttft_s": 30.0}
     case = tiny(workloads={"chat": row}, planned=2, settings={"vintage": pace})
-    made = build(case)
+    made = built(case)
     best = made["serve"].drop_duplicates("t").set_index("t")
     late = made["prefill"].query("store == 'recompute'").set_index("t")["ttft_s"]
     pool, card = case.catalogue.sku("gb300-nvl72"), case.cards["deepseek-v3.2"]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pandas as pd
 import pytest
+from solved_case import built
 from tiny_case import tiny
 
 from procure import performance
-from procure.instance import build
 
 LENGTHS = {f"input_{name}_tokens": 4_000.0 for name in ("mean", "p50", "p90", "p99")}
 WORK = {
@@ -32,7 +32,7 @@ def measured(sku, **more):
 
 
 def tables(skus, throughput):
-    return build(tiny(skus=skus, workloads={"chat": WORK}, tables=throughput))
+    return built(tiny(skus=skus, workloads={"chat": WORK}, tables=throughput))
 
 
 @pytest.mark.parametrize("sku", ["gb300-nvl72", "vr-nvl72"])
@@ -54,7 +54,7 @@ def test_prefill_takes_what_a_pool_that_serves_takes_unless_it_was_measured():
     pool, card = case.catalogue.sku("gb300-nvl72"), case.cards["gpt-oss-120b"]
     bench_s = performance.prefill_gpu_seconds(pool, card, setup, new_tokens=[4_000.0], prefix_tokens=[0.0])[0]
     assert rules.prefill.service_factor == 0.68
-    full = build(case)["prefill"].query("store == 'recompute'")
+    full = built(case)["prefill"].query("store == 'recompute'")
     assert full["rack_s"].tolist() == pytest.approx([bench_s / 72 / 0.68] * 3, rel=1e-9)
     own = performance.Curves.of_table(
         measured("gb300-nvl72", prefill_tokens_per_s_per_gpu=9_000.0)["throughput"], "own", case.catalogue, ()

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from solved_case import built
 from tiny_case import tiny
 
 from procure.case.settings import TOKEN_WORTHS
 from procure.catalogue import Catalogue
 from procure.demand.reuse import LAST_AGE_S, packaged_curve
-from procure.instance import build
 
 FIXED = {f"input_{name}_tokens": 10_000.0 for name in ("mean", "p50", "p90", "p99")}
 ROW = {
@@ -25,7 +25,7 @@ PRICES = dict(zip(TOKEN_WORTHS, (0.1, 0.6, 2.4), strict=True))
 def worths(row=None, quarters=1, **settings):
     """USD per request of each quarter."""
     case = tiny(workloads={"chat": {**ROW, **(row or {})}}, planned=quarters, settings={**PRICES, **settings})
-    return build(case)["short_prices"]["usd_per_request"].tolist()
+    return built(case)["short_prices"]["usd_per_request"].tolist()
 
 
 def test_a_request_is_worth_its_tokens_by_class():

@@ -8,9 +8,8 @@ from typing import Any
 import pandas as pd
 import pytest
 from oracle_brute import BruteForce
+from solved_case import planned
 from tiny_case import budget, fleet, quarter_names, tiny, token_worth
-
-import procure
 
 QUARTERS = quarter_names(6)
 AGENT = {"agent": {"scenario": "coding-agentic", "context_cap_tokens": 131_072}}
@@ -286,7 +285,7 @@ def test_trying_every_plan_finds_the_same_optimum(make, bought, binding):
     case, most = make()
     short_bp, cost, cost_a_little_above = BruteForce(case, most).best()
     for method in ("decomposed", "whole"):
-        plan = procure.solve(case, gap=1e-6, method=method, threads=1)
+        plan = planned(case, gap=1e-6, method=method)
         assert plan.summary["shortfall"]["share"] * 1e4 == pytest.approx(short_bp, abs=1.1e-2)
         size = abs(plan.objective_usd) * 1e-5 + 1.0
         assert cost_a_little_above - size <= plan.objective_usd <= cost + size
@@ -302,5 +301,5 @@ def test_trying_every_plan_finds_the_same_optimum(make, bought, binding):
 def test_the_budget_cases_would_buy_more_without_their_budget(make):
     case, _ = make()
     free = case.replace(tables={"budget": budget(*[1e12] * len(case.quarters))})
-    held, bought = (procure.solve(c, gap=1e-6, threads=1) for c in (case, free))
+    held, bought = (planned(c, gap=1e-6) for c in (case, free))
     assert bought.summary["shortfall"]["share"] < held.summary["shortfall"]["share"] - 1e-3

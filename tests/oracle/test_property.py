@@ -6,9 +6,9 @@ import pytest
 from hypothesis import HealthCheck, given, seed, settings
 from hypothesis import strategies as st
 from oracle_brute import BruteForce
+from solved_case import planned
 from tiny_case import budget, fleet, tiny
 
-import procure
 from procure.case.settings import TOKEN_WORTHS
 
 GB, H200 = "gb300-nvl72", "hgx-h200"
@@ -57,7 +57,7 @@ def cases(draw):
 def no_plan_is_cheaper_than_the_optimum(case):
     short_bp, cost, cost_a_little_above = BruteForce(case, {GB: 2}).best()
     for method in ("decomposed", "whole"):
-        plan = procure.solve(case, gap=1e-6, method=method, threads=1)
+        plan = planned(case, gap=1e-6, method=method)
         size = abs(plan.objective_usd) * 1e-5 + 2.0
         assert plan.summary["shortfall"]["share"] * 1e4 == pytest.approx(short_bp, abs=1.2e-2)
         assert cost_a_little_above - size <= plan.objective_usd <= cost + size

@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 from oracle_reach import reach
 from oracle_service import Service
+from solved_case import built
 from tiny_case import fleet, tiny
-
-from procure.instance import build
 
 AGENT = {"agent": {"scenario": "coding-agentic", "context_cap_tokens": 131_072}}
 SKUS = ("vr-nvl72", "ssd-kit-vr-nvl72", "cmx-rack", "cmx-enclosure")
@@ -27,7 +26,7 @@ SKUS = ("vr-nvl72", "ssd-kit-vr-nvl72", "cmx-rack", "cmx-enclosure")
 def test_shares_are_those_of_the_service_alone(settings):
     case = tiny(skus=SKUS, peaks={"agent": [80, 300, 0]}, workloads=AGENT, settings=settings,
                 tables={"fleet": fleet(("a", "hgx-h200", 4, "2026Q3", 3e5))})  # fmt: skip
-    service, shares = Service(case), build(case)["return_shares"]
+    service, shares = Service(case), built(case)["return_shares"]
     assert len(shares) == 14
     for row in shares.itertuples():
         assert row.return_share == pytest.approx(reach(service, row.t, row.workload, row.store), abs=1e-12), row
@@ -36,7 +35,7 @@ def test_shares_are_those_of_the_service_alone(settings):
 def test_what_a_router_without_affinity_keeps_is_a_premise():
     case = tiny(skus=SKUS, peaks={"agent": [80, 300, 0]}, workloads=AGENT,
                 settings={"routing": "plain", "dram_home": "tray", "llms_per_home": 9})  # fmt: skip
-    before, lower = (build(c)["return_shares"] for c in (case, case.with_value("plain_routing/kept_of_20_homes", 0.2)))
+    before, lower = (built(c)["return_shares"] for c in (case, case.with_value("plain_routing/kept_of_20_homes", 0.2)))
     many = before["homes"] >= 20
     assert many.any()
     assert lower["return_share"][many].to_numpy() == pytest.approx(before["return_share"][many] * 0.2 / 0.24)

@@ -6,10 +6,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from procure.catalogue import Catalogue
 from procure.catalogue.sku import Sku
-from procure.performance.rules import Rules, Setup
+from procure.performance.rules import Rules, Setup, premises_of
 
-RULES = Rules.packaged()
+CATALOGUE = Catalogue.read()
+RULES = Rules.of(premises_of(CATALOGUE))
 
 
 def setup(weight_precision="fp8", kv_format="fp8", vintage="base", *, curves=None, rules=RULES) -> Setup:

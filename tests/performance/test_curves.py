@@ -7,9 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from performance_fixtures import RULES, lpx_rack, setup
+from performance_fixtures import CATALOGUE, RULES, lpx_rack, setup
 
-from procure.catalogue import Catalogue
 from procure.errors import InputError
 from procure.performance import decode_points
 from procure.performance.frontier import over_all_gpus
@@ -24,7 +23,7 @@ CURVE_CONTEXT = 0.9 * (8_192 + 512)
 def points(sku, context, tps_user, *, vintage="base", precision="nvfp4", card="deepseek-r1", curves=None, **more):
     context, tps_user = np.broadcast_arrays(np.atleast_1d(np.asarray(context, float)), np.atleast_1d(tps_user))
     return decode_points(
-        Catalogue.read().sku(sku),
+        CATALOGUE.sku(sku),
         load_card(card),
         setup(precision, vintage=vintage, curves=curves),
         context_mean=context,
@@ -47,7 +46,7 @@ def test_a_measured_curve_is_reproduced_over_all_gpus(sku):
     curve = RULES.curves.of(sku, "deepseek-r1", "nvfp4", "base")
     table = points(sku, CURVE_CONTEXT, curve["tps_user"].to_numpy()).drop_duplicates("element")
     prefill_s = prefill_gpu_seconds(
-        Catalogue.read().sku(sku),
+        CATALOGUE.sku(sku),
         load_card("deepseek-r1"),
         setup("nvfp4"),
         new_tokens=[0.9 * 8_192],
@@ -117,7 +116,7 @@ def own_table(tmp_path, **changes):
 
 
 def test_a_users_table_stands_before_physics_and_keeps_source_and_date(tmp_path):
-    curves = Curves.read(own_table(tmp_path))
+    curves = Curves.read(own_table(tmp_path), CATALOGUE)
     ask = {"precision": "fp8", "card": "qwen3-235b-a22b", "vintage": "none", "curves": curves}
     table = points("hgx-h200", 4_500, [40.0, 56.57, 80.0], **ask).drop_duplicates("element")
     assert table["tokens_per_s_per_gpu"].to_numpy() == pytest.approx([500, 342, 200], rel=0.01)
@@ -129,7 +128,7 @@ def test_a_users_table_stands_before_physics_and_keeps_source_and_date(tmp_path)
 
 def test_a_users_table_stands_before_a_packaged_curve_where_it_answers(tmp_path):
     row = {"sku": "vr-nvl72", "card": "deepseek-r1", "weight_precision": "nvfp4", "isl": 7_400, "osl": 900}
-    own = Curves.read(own_table(tmp_path, **row))
+    own = Curves.read(own_table(tmp_path, **row), CATALOGUE)
     there = points("vr-nvl72", 7_850, [40.0, 80.0], curves=own).drop_duplicates("element")
     assert there["tokens_per_s_per_gpu"].to_numpy() == pytest.approx([500, 200], rel=1e-9)
     assert set(there["evidence"]) == {"user"}
@@ -142,9 +141,9 @@ def test_a_users_table_stands_before_a_packaged_curve_where_it_answers(tmp_path)
 @pytest.mark.parametrize("power_mode", [1.0, 0.9])
 @pytest.mark.parametrize("sku", ["hgx-h200", "gb300-nvl72", "vr-nvl72", "rubin-ultra-nvl144"])
 def test_a_users_points_are_reproduced_at_exactly_their_lengths_in_any_power_mode(tmp_path, sku, all_gpus, power_mode):
-    own = Curves.read(own_table(tmp_path, sku=sku, all_gpus=all_gpus))
+    own = Curves.read(own_table(tmp_path, sku=sku, all_gpus=all_gpus), CATALOGUE)
     card = load_card("qwen3-235b-a22b")
-    hardware = replace(Catalogue.read().sku(sku), throughput_factor=power_mode)
+    hardware = replace(CATALOGUE.sku(sku), throughput_factor=power_mode)
     later = setup(vintage="base+7", curves=own)
     given = {"context_mean": [4_500.0] * 2, "context_upper": [5_000.0] * 2, "tps_user": [40.0, 80.0]}
     table = decode_points(hardware, card, later, **given).drop_duplicates("element")
@@ -164,7 +163,11 @@ def test_a_speed_that_the_physics_does_not_reach_is_used_as_it_was_measured(tmp_
     table.to_csv(path, index=False)
     ask = {"precision": "fp8", "card": "qwen3-235b-a22b"}
     assert points("hgx-h200", 4_500, 2_000.0, **ask).empty
-    found = points("hgx-h200", 4_500, 2_000.0, curves=Curves.read(path), **ask).drop_duplicates("element").iloc[0]
+    found = (
+        points("hgx-h200", 4_500, 2_000.0, curves=Curves.read(path, CATALOGUE), **ask)
+        .drop_duplicates("element")
+        .iloc[0]
+    )
     assert found["tokens_per_s_per_gpu"] == pytest.approx(3, rel=1e-9)
     assert found["tps_user"] >= 2_000
     assert found["evidence"] == "user"
@@ -173,7 +176,7 @@ def test_a_speed_that_the_physics_does_not_reach_is_used_as_it_was_measured(tmp_
 @pytest.mark.slow
 def test_a_users_curve_with_lpx_answers_for_the_pair_alone(tmp_path):
     row = {"sku": "vr-nvl72", "card": "deepseek-r1", "weight_precision": "nvfp4", "with_lpx": 1}
-    own = Curves.read(own_table(tmp_path, **row))
+    own = Curves.read(own_table(tmp_path, **row), CATALOGUE)
     ask = {"context": 4_500, "tps_user": [40.0, 80.0]}
     paired, claimed = (points("vr-nvl72", **ask, lpx=lpx_rack(), curves=c) for c in (own, None))
     best_of, before = (t.drop_duplicates("element") for t in (paired, claimed))
@@ -189,8 +192,10 @@ def test_a_users_curve_with_lpx_answers_for_the_pair_alone(tmp_path):
 
 
 def test_a_stated_prefill_rate_is_used_as_stated_and_scales_the_rest(tmp_path):
-    own = Curves.read(own_table(tmp_path, prefill_tokens_per_s_per_gpu=2_500, all_gpus=1, tokens_per_s_per_gpu=300))
-    pool, card = Catalogue.read().sku("hgx-h200"), load_card("qwen3-235b-a22b")
+    own = Curves.read(
+        own_table(tmp_path, prefill_tokens_per_s_per_gpu=2_500, all_gpus=1, tokens_per_s_per_gpu=300), CATALOGUE
+    )
+    pool, card = CATALOGUE.sku("hgx-h200"), load_card("qwen3-235b-a22b")
     new, prefix = np.array([4_000.0, 4_000.0, 40_000.0]), np.array([0.0, 36_000.0, 0.0])
     stated, physics = (
         prefill_gpu_seconds(pool, card, setup(curves=c), new_tokens=new, prefix_tokens=prefix) for c in (own, None)
@@ -204,7 +209,7 @@ def test_a_stated_prefill_rate_is_used_as_stated_and_scales_the_rest(tmp_path):
 def test_later_software_on_a_path_takes_as_many_gpu_seconds_of_prefill():
     """Instances work out prefill once for all quarters of a path."""
     prompts = {"new_tokens": [2_000.0, 90_000.0], "prefix_tokens": [0.0, 9_000.0]}
-    pool, card = Catalogue.read().sku("gb300-nvl72"), load_card("deepseek-v3.2")
+    pool, card = CATALOGUE.sku("gb300-nvl72"), load_card("deepseek-v3.2")
     for level in ("base", "fast"):
         now, later = (
             prefill_gpu_seconds(pool, card, setup(vintage=vintage), **prompts) for vintage in (level, f"{level}+30")
@@ -218,24 +223,24 @@ def test_two_prefill_rates_for_one_prompt_length_are_refused(tmp_path):
     table.loc[1, "prefill_tokens_per_s_per_gpu"] = 2_600
     table.to_csv(path, index=False)
     with pytest.raises(InputError, match=r"row 3, column prefill_tokens_per_s_per_gpu.*2500 as in row 2"):
-        Curves.read(path)
+        Curves.read(path, CATALOGUE)
 
 
 def test_every_fault_of_a_users_table_is_named_at_once(tmp_path):
     path = own_table(tmp_path, tps_user="fast", all_gpus=2, low="x")
     with pytest.raises(InputError) as error:
-        Curves.read(path)
+        Curves.read(path, CATALOGUE)
     text = str(error.value)
     assert "own.csv, row 2, column tps_user" in text
     assert "column all_gpus" in text
     assert "column low" in text
     path.write_text("sku,card\n")
     with pytest.raises(InputError, match="column tokens_per_s_per_gpu"):
-        Curves.read(path)
+        Curves.read(path, CATALOGUE)
 
 
 def test_a_users_table_may_name_hardware_by_alias_and_names_what_is_not_known(tmp_path):
-    assert set(Curves.read(own_table(tmp_path, sku="H200")).table["sku"]) == {"hgx-h200"}
+    assert set(Curves.read(own_table(tmp_path, sku="H200"), CATALOGUE).table["sku"]) == {"hgx-h200"}
     for changes, said in (
         ({"sku": "hgx-h2000"}, "Did you mean 'hgx-h200'"),
         ({"sku": "NVL72"}, "ambiguous"),
@@ -243,22 +248,22 @@ def test_a_users_table_may_name_hardware_by_alias_and_names_what_is_not_known(tm
         ({"weight_precision": "fp9"}, "row 2, column weight_precision"),
     ):
         with pytest.raises(InputError, match=said):
-            Curves.read(own_table(tmp_path, **changes))
+            Curves.read(own_table(tmp_path, **changes), CATALOGUE)
     assert len(Curves.read(own_table(tmp_path, card="mine"), cards=["mine"]).table) == 2
 
 
 def test_a_curve_whose_throughput_rises_or_repeats_a_speed_is_refused(tmp_path):
     with pytest.raises(InputError, match="row 3, column tokens_per_s_per_gpu"):
-        Curves.read(own_table(tmp_path, tokens_per_s_per_gpu=100))
+        Curves.read(own_table(tmp_path, tokens_per_s_per_gpu=100), CATALOGUE)
     with pytest.raises(InputError, match="row 3, column tps_user"):
-        Curves.read(own_table(tmp_path, tps_user=80))
+        Curves.read(own_table(tmp_path, tps_user=80), CATALOGUE)
 
 
 def test_a_users_point_that_leaves_no_time_for_decode_is_refused_and_never_passed_over(tmp_path):
     """4,000 prompt tokens x 44 GFLOP at 47% of H200's 1,979 TFLOP/s: over 0.3 ms of prefill per output token."""
-    curves = Curves.read(own_table(tmp_path, all_gpus=1, tokens_per_s_per_gpu=5_000))
+    curves = Curves.read(own_table(tmp_path, all_gpus=1, tokens_per_s_per_gpu=5_000), CATALOGUE)
     with pytest.raises(InputError, match=r"own\.csv, row 2.*all_gpus 0"):
         points("hgx-h200", 4_500, 40.0, precision="fp8", card="qwen3-235b-a22b", curves=curves)
-    fine = Curves.read(own_table(tmp_path, all_gpus=1))
+    fine = Curves.read(own_table(tmp_path, all_gpus=1), CATALOGUE)
     table = points("hgx-h200", 4_500, 40.0, precision="fp8", card="qwen3-235b-a22b", curves=fine)
     assert set(table["evidence"]) == {"user"}

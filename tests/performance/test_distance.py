@@ -7,11 +7,10 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from performance_fixtures import RULES, lpx_rack, mla_card, pool, setup
+from performance_fixtures import CATALOGUE, RULES, lpx_rack, mla_card, pool, setup
+from solved_case import built
 from tiny_case import tiny
 
-from procure.catalogue import Catalogue
-from procure.instance import build
 from procure.performance import decode_points
 from procure.performance.distance import UNMEASURED, Measured
 from procure.performance.measured import COLUMNS, Curves
@@ -37,7 +36,7 @@ def test_every_kind_of_doubling_counts_one_and_the_nearest_run_is_taken():
 
 def far(sku="gb300-nvl72", context=7_833.6, tps_user=100.0, card="deepseek-r1", **more):
     table = decode_points(
-        Catalogue.read().sku(sku), load_card(card), setup("nvfp4", curves=more.pop("curves", None)),
+        CATALOGUE.sku(sku), load_card(card), setup("nvfp4", curves=more.pop("curves", None)),
         context_mean=context, context_upper=1.2 * context, tps_user=tps_user, **more,
     )  # fmt: skip
     return table["distance"].iloc[0]
@@ -51,7 +50,7 @@ def test_a_measured_point_lies_nowhere_else_and_a_pair_with_lpx_far_from_everyth
 
 def test_a_users_own_measurement_shrinks_the_distance():
     row = ["vr-nvl72", "deepseek-r1", "nvfp4", 60_000, 1_000, 40, 900, 0, "", "", "2026-10", "our replay", ""]
-    own = Curves.of_table(pd.DataFrame([row], columns=list(COLUMNS)), "own.csv", Catalogue.read(), ())
+    own = Curves.of_table(pd.DataFrame([row], columns=list(COLUMNS)), "own.csv", CATALOGUE, ())
     before, after = (far("vr-nvl72", 120_000.0, 40.0, curves=curves) for curves in (None, own))
     assert after == pytest.approx(np.log2(120_000 / 60_500), abs=0.05)
     assert before > after + 0.5
@@ -66,7 +65,7 @@ LONG = {"chat": {f"input_{name}_tokens": 60_000.0 for name in ("mean", "p50", "p
 
 
 def test_a_case_plans_with_either_end_of_the_band():
-    low, base, high = (build(tiny(workloads=LONG, settings={"points": end})) for end in ("low", "base", "high"))
+    low, base, high = (built(tiny(workloads=LONG, settings={"points": end})) for end in ("low", "base", "high"))
     best = [made["serve"].groupby(["t", "bucket"])["rack_s"].min() for made in (low, base, high)]
     assert (best[0] > best[1]).all()
     assert (best[1] > best[2]).all()
@@ -79,10 +78,10 @@ def test_a_case_plans_with_either_end_of_the_band():
 
 
 def test_points_too_far_from_a_measurement_are_not_offered():
-    every = build(tiny(workloads=LONG))["serve"]
+    every = built(tiny(workloads=LONG))["serve"]
     assert every["distance"].between(0.01, 20).all()
     limit = float(every["distance"].median())
-    kept = build(tiny(workloads=LONG, settings={"max_extrapolation": limit}))["serve"]
+    kept = built(tiny(workloads=LONG, settings={"max_extrapolation": limit}))["serve"]
     assert 0 < len(kept) < len(every)
     assert kept["distance"].max() <= limit
 

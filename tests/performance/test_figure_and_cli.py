@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from performance_fixtures import setup
+from performance_fixtures import CATALOGUE, setup
 
 from procure.catalogue import Catalogue
 from procure.catalogue.sku import INFORMATIVE
@@ -43,7 +43,7 @@ def load():
 
 def test_throughput_per_mw_is_throughput_over_facility_power(load):
     line = figure(["gb200-nvl72"], load, setup(), speeds=(50.0, 100.0))
-    sku = Catalogue.read().sku("gb200-nvl72")
+    sku = CATALOGUE.sku("gb200-nvl72")
     kw = unit_kw(sku, 1.15) / 72
     assert kw == pytest.approx((sku.power_kw + sku.attach_kw) * 1.15 / 72)
     assert line["tokens_per_s_per_mw"].to_numpy() == pytest.approx(line["tokens_per_s_per_gpu"].to_numpy() / kw * 1000)
@@ -68,7 +68,7 @@ def test_reuse_saves_prefill_and_never_decode(load):
 
 def test_max_q_gives_less_per_gpu_and_more_per_mw(load):
     lines = figure(["vr-nvl72", "vr-nvl72-max-q"], load, setup(), speeds=(50.0,)).set_index("pool")
-    factor = float(Catalogue.read().fact("vr-nvl72", "maxq_throughput_factor").value)
+    factor = float(CATALOGUE.fact("vr-nvl72", "maxq_throughput_factor").value)
     full, saving = lines.loc["vr-nvl72"], lines.loc["vr-nvl72-max-q"]
     assert saving["tokens_per_s_per_gpu"] == pytest.approx(factor * full["tokens_per_s_per_gpu"])
     assert saving["tokens_per_s_per_mw"] > full["tokens_per_s_per_mw"]
@@ -78,7 +78,7 @@ def test_max_q_gives_less_per_gpu_and_more_per_mw(load):
 
 
 def test_max_p_is_full_power_and_other_racks_have_no_power_modes(load):
-    catalogue = Catalogue.read()
+    catalogue = CATALOGUE
     assert Pool.named("VR NVL72 Max-P", catalogue).sku == catalogue.sku("vr-nvl72")
     with pytest.raises(InputError, match="power modes of VR NVL72"):
         Pool.named("gb300-nvl72-max-q", catalogue)
@@ -106,7 +106,7 @@ def test_announced_hardware_gives_projections_and_says_of_when(load):
 def test_hardware_that_cannot_be_meant_is_refused():
     for name in ("lpx", "gb200-nvl72+ssd-kit-vr-nvl72", "hgx-h2000"):
         with pytest.raises(InputError):
-            Pool.named(name, Catalogue.read())
+            Pool.named(name, CATALOGUE)
 
 
 def test_the_articles_claims_are_judged_on_measured_curves(load):
@@ -123,7 +123,7 @@ def test_the_articles_claims_are_judged_on_measured_curves(load):
 def test_the_hit_rate_behind_a_cmx_multiple_gives_that_multiple():
     """Worked back: at the printed hit rate GPU-seconds per request fall to a fifth."""
     load = Load(load_card("deepseek-v3.2"), "best", "fp8", 8_000.0, 1_000.0)
-    words = cmx_multiple(load, setup(), Catalogue.read()).numbers
+    words = cmx_multiple(load, setup(), CATALOGUE).numbers
     decode, full, short = (
         float(words.split(name)[1].split(",")[0].split(")")[0]) for name in (" decode ", " in full ", " on a hit ")
     )
@@ -132,7 +132,7 @@ def test_the_hit_rate_behind_a_cmx_multiple_gives_that_multiple():
 
 
 def test_an_explained_step_adds_up_and_matches_the_point():
-    deployment = Deployment(Catalogue.read().sku("gb300-nvl72"), load_card("deepseek-v3.2"), setup("nvfp4"))
+    deployment = Deployment(CATALOGUE.sku("gb300-nvl72"), load_card("deepseek-v3.2"), setup("nvfp4"))
     found = explain_decode(deployment, 100_220.0, 50.0)
     step = sum(term.seconds for term in found["terms"])
     assert step == pytest.approx(found["point"]["step_s"])
@@ -146,7 +146,7 @@ def test_an_explained_step_adds_up_and_matches_the_point():
 
 
 def test_an_explained_pair_holds_the_lpx_term():
-    catalogue = Catalogue.read()
+    catalogue = CATALOGUE
     deployment = Deployment(catalogue.sku("vr-nvl72"), load_card("deepseek-r1"), setup("nvfp4"), catalogue.sku("lpx"))
     found = explain_decode(deployment, 8_000.0, 200.0)
     assert "lpx" in {term.name for term in found["terms"]}
@@ -196,7 +196,7 @@ def test_tables_name_units_sources_and_verdicts(capsys):
 def test_hardware_comes_in_by_data_alone(capsys, tmp_path):
     """A rack that is VR NVL72 with twice the HBM bandwidth: no code knows its name."""
     path = tmp_path / "hardware.csv"
-    facts = Catalogue.read().facts
+    facts = CATALOGUE.facts
     rows = ["sku,attribute,value,unit,low,high,kind,source,source_date,note"]
     for (sku, attribute), fact in facts.items():
         if sku == "vr-nvl72" and attribute not in INFORMATIVE:
@@ -296,7 +296,7 @@ def test_speeds_that_are_not_reached_are_said_and_listed(capsys):
 
 def test_the_first_token_waits_for_prefill_and_the_hand_over(load):
     """DeepSeek-R1, 8,000 tokens: 61 x 576 B each over the NICs of 4 GPUs at 0.8, behind prefill's own wall time."""
-    pool = Catalogue.read().sku("gb200-nvl72")
+    pool = CATALOGUE.sku("gb200-nvl72")
     line = figure(["gb200-nvl72"], load, setup(), speeds=(50.0,))
     asked = {"new_tokens": [load.input_tokens], "prefix_tokens": [0.0], "queue": Queue(0.75, 0.9)}
     wall = prefill_latency_s(pool, load.card, setup("nvfp4"), **asked)[0]
@@ -323,7 +323,7 @@ def test_validation_takes_the_users_own_card_and_hardware(capsys, tmp_path):
     card = json.loads((packaged_path("models") / "llama-3.1-8b.json").read_text(encoding="utf-8"))
     (tmp_path / "ours.json").write_text(json.dumps({**card, "name": "ours"}))
     rows = ["sku,attribute,value,unit,low,high,kind,source,source_date,note"]
-    for (sku, attribute), fact in Catalogue.read().facts.items():
+    for (sku, attribute), fact in CATALOGUE.facts.items():
         if sku == "hgx-h100" and attribute not in INFORMATIVE:
             value = 0 if attribute == "ssd_included_bytes" else fact.value
             rows.append(f"our-server,{attribute},{value},{fact.unit},,,user,ours,2026-11,")

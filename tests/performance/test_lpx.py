@@ -7,9 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from performance_fixtures import RULES, dense_card, lpx_rack, mla_card, pool, setup
+from performance_fixtures import CATALOGUE, RULES, dense_card, lpx_rack, mla_card, pool, setup
 
-from procure.catalogue import Catalogue
 from procure.performance import decode_points, idle_hbm_bytes_per_gpu, lpx_racks_per_copy
 from procure.performance.calibrate import lpx_basis
 from procure.performance.claims import claims
@@ -22,7 +21,7 @@ def test_a_copy_takes_whole_racks_at_their_fill():
     card = mla_card()
     ffn = card.params.experts + card.params.shared_ffn
     assert lpx_racks_per_copy(card, lpx_rack(), RULES.lpx) == math.ceil(ffn / (128e9 * 0.85)) == 7
-    assert lpx_racks_per_copy(load_card("deepseek-r1"), Catalogue.read().sku("lpx"), RULES.lpx) == 7
+    assert lpx_racks_per_copy(load_card("deepseek-r1"), CATALOGUE.sku("lpx"), RULES.lpx) == 7
     assert lpx_racks_per_copy(dense_card(), lpx_rack(), RULES.lpx) == 1
     assert lpx_racks_per_copy(card, lpx_rack(sram_bytes=2 * 128e9), RULES.lpx) == 4
 

@@ -7,11 +7,10 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from solved_case import built, planned
 from tiny_case import fleet, hardware, rich, tiny, token_worth
 
-import procure
 from procure.errors import InputError
-from procure.instance import build
 from procure.rules.worth import residual_usd
 
 GB = "gb300-nvl72"
@@ -50,7 +49,7 @@ def cash(plan: Any, line: str, sku: str = GB) -> dict[str, float]:
 
 @pytest.fixture(scope="module")
 def plan():
-    return procure.solve(one_rack(), gap=1e-6, threads=1)
+    return planned(one_rack(), gap=1e-6)
 
 
 def test_one_rack_is_ordered_in_the_first_quarter(plan):
@@ -93,7 +92,7 @@ def test_power_is_idle_power_all_quarter_and_the_load_at_its_mean(plan):
 def test_a_cases_own_typical_power_stands_for_both_kinds_of_work():
     case = one_rack()
     own = pd.concat([case.given_tables["hardware"], hardware({(GB, "power_typical_kw"): 100.0})])
-    plan = procure.solve(case.replace(tables={"hardware": own}), gap=1e-6, threads=1)
+    plan = planned(case.replace(tables={"hardware": own}), gap=1e-6)
     load = (busy_racks(plan, "prefill") + busy_racks(plan, "serving")) * (100 - 39)
     wanted = (39 + case.catalogue.sku(GB).attach_kw + 0.55 * load) * 1.2 * 2_190 * 0.08
     assert cash(plan, "power") == pytest.approx(wanted.to_dict())
@@ -104,13 +103,13 @@ def test_a_cases_own_typical_power_stands_for_both_kinds_of_work():
 @pytest.mark.parametrize("share", [0.35, 0.8])
 def test_shares_of_nameplate_are_premises_and_limits_stay_at_the_maximum(share):
     names = ("energy_share_of_nameplate_prefill", "energy_share_of_nameplate_decode")
-    base, other = build(one_rack()), build(one_rack().replace(settings=dict.fromkeys(names, share)))
+    base, other = built(one_rack()), built(one_rack().replace(settings=dict.fromkeys(names, share)))
     row = other["upkeep"].set_index("sku").loc[GB]
     kwh = 1.2 * 2_190 * 0.08
     assert row["prefill_usd_per_quarter"] == row["decode_usd_per_quarter"]
     assert row["decode_usd_per_quarter"] == pytest.approx((share * 142 - 39) * kwh)
     assert other["resource_use"].equals(base["resource_use"])
-    idle = build(one_rack().replace(settings=dict.fromkeys(names, 0.1)))["upkeep"].set_index("sku").loc[GB]
+    idle = built(one_rack().replace(settings=dict.fromkeys(names, 0.1)))["upkeep"].set_index("sku").loc[GB]
     assert idle["decode_usd_per_quarter"] == 0.0  # no less than when idle
 
 
@@ -129,7 +128,7 @@ def test_every_payment_is_discounted_from_the_start_of_its_quarter(plan):
 
 @pytest.mark.parametrize("make", [one_rack, rich])
 def test_objective_cost_lines_and_cash_are_one_sum(make):
-    plan = procure.solve(make(), gap=1e-3, threads=1)
+    plan = planned(make(), gap=1e-3)
     assert plan.tables["cash"]["npv_usd"].sum() == pytest.approx(plan.objective_usd, rel=1e-9)
     assert plan.tables["costs"]["npv_usd"].sum() == pytest.approx(plan.objective_usd, rel=1e-9)
     by_line = plan.tables["cash"].groupby(["line", "span"])["npv_usd"].sum().to_dict()
@@ -150,7 +149,7 @@ def test_an_old_rack_that_is_sold_brings_its_residual_value_and_ends_its_costs()
         figures=figures,
         tables={"fleet": fleet(("a", "gb200-nvl72", 2, "2025Q1", 3e6 + 370_000 + 136_580))},
     )
-    plan = procure.solve(case, gap=1e-6, threads=1)
+    plan = planned(case, gap=1e-6)
     assert cash(plan, "sales", "gb200-nvl72") == pytest.approx({"2027Q1": -2 * 3e6 * (1 - 8 / 24) * 0.8 * 0.75})
     for line in ("support", "power", "space", "residual value"):
         assert cash(plan, line, "gb200-nvl72") == {}
@@ -164,9 +163,7 @@ def test_a_rack_stays_where_the_spread_takes_more_than_standing_costs():
     for spread, sold in (0.0, True), (0.6, False):
         figures = {(gb200, "life_years"): 6, (gb200, "haircut"): 0.8, (gb200, "resale_spread"): spread}
         old = fleet(("a", gb200, 2, "2025Q1", 3e6 + 370_000 + 136_580))
-        plan = procure.solve(
-            tiny(peaks={"chat": [0.0, 0.0, 0.0]}, figures=figures, tables={"fleet": old}), gap=1e-6, threads=1
-        )
+        plan = planned(tiny(peaks={"chat": [0.0, 0.0, 0.0]}, figures=figures, tables={"fleet": old}), gap=1e-6)
         assert (cash(plan, "sales", gb200) != {}) is sold
         kept = {"2027Q4": -2 * 3e6 * (1 - 11 / 24) * 0.8}  # what stands at the end loses no spread
         assert cash(plan, "residual value", gb200) == pytest.approx({} if sold else kept)
@@ -178,7 +175,7 @@ def test_what_is_left_to_pay_of_a_firm_order_falls_due_on_delivery():
         [("a", GB, 2, "2027Q2", 4e6, 0.25)],
         columns=["site", "sku", "count", "delivery", "price_usd_per_unit", "paid_share"],
     )
-    plan = procure.solve(tiny(peaks={"chat": [0.0, 0.0, 0.0]}, tables={"orders": firm}), gap=1e-6, threads=1)
+    plan = planned(tiny(peaks={"chat": [0.0, 0.0, 0.0]}, tables={"orders": firm}), gap=1e-6)
     assert cash(plan, "firm orders") == pytest.approx({"2027Q2": 2 * 4e6 * 0.75})
 
 
@@ -190,7 +187,7 @@ def test_unserved_work_of_the_look_ahead_costs_its_stated_price():
         peaks={"chat": [0.0, 10.0, 0.0]},
         workloads={"chat": {"lookahead_short_usd_per_request": 2.0, "mean_to_peak": 0.55}},
     )
-    plan = procure.solve(case, gap=1e-6, threads=1)
+    plan = planned(case, gap=1e-6)
     assert cash(plan, "look-ahead shortfall", "chat") == pytest.approx({"2027Q2": 5.5 * 2_190 * 3_600 * 2.0})
 
 

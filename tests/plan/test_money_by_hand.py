@@ -7,9 +7,8 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from solved_case import planned
 from tiny_case import fleet, tiny, token_worth
-
-import procure
 
 GB, OLD = "gb300-nvl72", "hgx-h100"
 QUARTERS = ["2027Q1", "2027Q2", "2027Q3", "2027Q4", "2028Q1", "2028Q2"]
@@ -51,7 +50,7 @@ def case() -> Any:
 
 @pytest.fixture(scope="module")
 def plan() -> Any:
-    return procure.solve(case(), gap=1e-6, threads=1)
+    return planned(case(), gap=1e-6)
 
 
 def busy(plan: Any, table: str, sku: str, quarter: str, column: str) -> float:

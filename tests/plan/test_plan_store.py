@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from solved_case import planned
 from tiny_case import rich
 
-import procure
 from procure.errors import InputError
 from procure.plan import Plan, Status
 from procure.plan.tables import TABLES
@@ -17,7 +17,7 @@ from procure.plan.tables import TABLES
 
 @pytest.fixture(scope="module")
 def plan():
-    return procure.solve(rich(), gap=0.05, threads=1)
+    return planned(rich(), gap=0.05)
 
 
 def listing(folder: Path) -> set[str]:

@@ -6,10 +6,9 @@ from collections import defaultdict
 from typing import Any
 
 import pytest
+from solved_case import built, planned
 from tiny_case import fleet, tiny
 
-import procure
-from procure.instance import build
 from procure.instance.return_shares import Reach
 
 AGENT = {"agent": {"scenario": "coding-agentic", "context_cap_tokens": 131_072}}
@@ -19,7 +18,7 @@ PARKED = 0.02
 
 def own_shares(case: Any, plan: Any) -> list[tuple[str, str, float, float, float]]:
     """(quarter, store, hits/s, share counted on, share at the requests in flight per home of the plan)."""
-    instance = build(case)
+    instance = built(case)
     reach, tier = Reach.of(case, instance["skus"]), instance["stores"].set_index("store")["tier"]
     usable = instance["skus"].set_index("sku")["usable_share"]
     counted = instance["return_shares"].set_index(["t", "workload", "store"])["return_share"]
@@ -65,7 +64,7 @@ def test_the_shares_counted_on_are_near_those_of_the_plan(settings, most, mean):
     case = tiny(skus=("vr-nvl72", "ssd-kit-vr-nvl72"), peaks={"agent": [150, 170, 190]}, workloads=AGENT,
                 sites=({"positions": 20.0},), settings=settings,
                 tables={"fleet": fleet(("a", "gb200-nvl72", 2, "2026Q1", 3e6))})  # fmt: skip
-    shares = own_shares(case, procure.solve(case, gap=0.01))
+    shares = own_shares(case, planned(case, gap=0.01))
     apart = {(quarter, store): (hits, abs(counted - own)) for quarter, store, hits, counted, own in shares}
     assert len(shares) >= 3
     assert max(error for _, error in apart.values()) <= most, shares

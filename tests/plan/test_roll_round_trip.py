@@ -10,9 +10,9 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from solved_case import planned
 from tiny_case import quarter_names, tiny
 
-import procure
 from procure.case import Case
 from procure.catalogue import packaged_path
 from procure.plan.plan import Plan
@@ -182,7 +182,7 @@ def test_a_base_that_changes_changes_the_inputs(tmp_path):
 @pytest.mark.slow
 def test_a_solved_plan_rolls_until_its_last_firm_order_has_come():
     case = case_with(0, [1, 0, 0], 0, [0, 0, 0])
-    plan = procure.solve(case, threads=1)
+    plan = planned(case)
     rolled = roll(case, plan, later_forecast())
     assert {Quarter(q) for q in rolled.case.tables["orders"]["delivery"]} <= set(rolled.case.quarters)
-    assert procure.solve(rolled.case, threads=1).tables["checks"]["holds"].all()
+    assert planned(rolled.case).tables["checks"]["holds"].all()

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pandas as pd
 import pytest
+from solved_case import planned
 from tiny_case import quarter_names, tiny
 
-import procure
 from procure.plan.roll import roll
 
 FIRM = ["site", "sku", "count", "delivery", "price_usd_per_unit"]
@@ -16,7 +16,7 @@ FIRM = ["site", "sku", "count", "delivery", "price_usd_per_unit"]
 def solved():
     firm = pd.DataFrame([("a", "gb300-nvl72", 1, "2027Q2", 4e6), ("a", "gb300-nvl72", 2, "2027Q3", 4e6)], columns=FIRM)
     case = tiny(peaks={"chat": [40, 60, 80]}, tables={"orders": firm})
-    return case, procure.solve(case, threads=1)
+    return case, planned(case)
 
 
 def forecast():
@@ -43,6 +43,6 @@ def test_orders_at_different_prices_stay_apart(solved):
 
 @pytest.mark.slow
 def test_a_rolled_case_has_a_plan_that_holds(solved):
-    plan = procure.solve(roll(*solved, forecast()).case, threads=1)
+    plan = planned(roll(*solved, forecast()).case)
     assert plan.tables["checks"]["holds"].all()
     assert plan.summary["status"] == "optimal"

@@ -8,9 +8,9 @@ import math
 import pandas as pd
 import pytest
 from hand_instance import SITE, W, edit, hand_tables, instance, rows, standing, store
+from solved_case import planned
 from tiny_case import fleet, tiny
 
-import procure
 from procure.plan import Plan
 from procure.plan.plan import frame
 from procure.plan.tables import TABLES
@@ -127,7 +127,7 @@ def test_a_plan_states_its_unit_costs_and_they_sum_to_its_money(tmp_path):
     agent = {"scenario": "coding-agentic", "context_cap_tokens": 131_072}
     peaks = {"chat": [20.0] * 3, "agent": [2.0] * 3}
     case = tiny(peaks=peaks, workloads={"agent": agent}, tables={"fleet": old})
-    plan = procure.solve(case, gap=0.01, threads=1)
+    plan = planned(case, gap=0.01)
     table = plan.tables["unit_costs"].set_index(["workload", "tokens"])["npv_usd"]
     spent = plan.tables["cash"].query("line != 'look-ahead shortfall'")["npv_usd"].sum()
     h200 = case.catalogue.sku("hgx-h200")

@@ -10,10 +10,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from solved_case import solved, solved_rich
+from solved_case import planned, solved, solved_rich
 from tiny_case import tiny
 
-import procure
 from procure.instance import Instance
 from procure.plan import Plan
 from procure.plan.claims import rows_once
@@ -221,4 +220,4 @@ def test_copies_of_a_card_on_two_lpx_skus_are_two_rows_and_on_one_of_them_a_row_
 @pytest.mark.parametrize("peak", [1e12, 1e-6, 0.0])
 def test_a_plan_verifies_whatever_the_size_of_its_demand(peak):
     case = tiny(peaks={"chat": [peak] * 3})
-    assert procure.solve(case, threads=1).tables["checks"]["holds"].all()
+    assert planned(case).tables["checks"]["holds"].all()

@@ -6,6 +6,7 @@ brings 0.5 busy racks, its decode takes 0.01 and 0.02 rack-seconds, full prefill
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import pandas as pd
@@ -18,6 +19,11 @@ SITE, W, CARD = "a", "w", "llm"
 
 def hand_tables() -> dict[str, pd.DataFrame]:
     """The default tables; edit them with :func:`edit` and :func:`rows`."""
+    return {name: table.copy() for name, table in _default().items()}
+
+
+@cache
+def _default() -> dict[str, pd.DataFrame]:
     sku = [
         # sku kind host lead first last min supply life haircut spread milestone attach install usable present gpus pod
         # places

@@ -7,11 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 from hand_instance import W, edit, hand_tables, instance, rows, standing
+from solved_case import built, planned
 from tiny_case import at, fleet, tiny
 
-import procure
 from procure.check import check_case
-from procure.instance import build as build_instance
 from procure.instance.first_token import at_best
 from procure.program import build
 from procure.solver.compile import compile_program
@@ -90,7 +89,7 @@ def test_a_plan_moves_with_its_target_by_as_much_as_there_are_requests():
     """From 3 to 8.25 s; with buckets judged at their longest prompt a workload 7% late would be dropped."""
     short, orders = [], []
     for target in np.linspace(3.0, 8.25, 8):
-        plan = procure.solve(long_prompts(float(target)), threads=1)
+        plan = planned(long_prompts(float(target)))
         sla = plan.tables["sla"].iloc[0]
         assert plan.tables["checks"]["holds"].all()
         assert sla.short_share == pytest.approx(max(0.0, 0.9 - sla.ttft_share), abs=2e-6)
@@ -107,14 +106,14 @@ def test_a_plan_moves_with_its_target_by_as_much_as_there_are_requests():
 @pytest.mark.parametrize("share", [0.88, 0.9, 0.99])
 def test_a_tail_target_is_short_by_its_tail_and_check_says_so(share):
     case = long_prompts(2.7, ttft_share=share)
-    sla = procure.solve(case, threads=1).tables["sla"].iloc[0]
+    sla = planned(case).tables["sla"].iloc[0]
     assert sla.short_share == pytest.approx(share - sla.ttft_share, abs=2e-6)
     assert 0.0 < sla.short_share < 0.3
     assert sla.cause.startswith("out of reach: ")
-    finding = check_case(case).set_index("finding").loc["First token in time"]
+    finding = check_case(case, built(case)).set_index("finding").loc["First token in time"]
     assert not finding["holds"]
     assert finding["value"] == pytest.approx(sla.ttft_share, abs=1e-6)
     assert finding["limit"] == share
-    best = at_best(build_instance(case).tables)[0, "chat"]
+    best = at_best(built(case).tables)[0, "chat"]
     assert best.target_s < best.reached_s <= sla.ttft_reached_s * (1 + 1e-6)
     assert f"{best.reached_s:.3g} s" in finding["detail"]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cache, partial
 from typing import Any
 
 import pytest
@@ -31,11 +33,18 @@ def _text(key: Any) -> str:
     return ",".join(map(str, key if isinstance(key, tuple) else (key,)))
 
 
+@cache
 def made(*edits: Any, **settings: Any) -> Any:
+    """The model of the instance by hand with edits and settings: built once, and changed by nobody."""
     tables = hand_tables()
     for change in edits:
         change(tables)
     return build(instance(tables, **settings)).model
+
+
+def of(*edits: Any, **settings: Any) -> Callable[[], Any]:
+    """That model, built when a test asks for it: not when tests are collected, in every process."""
+    return partial(made, *edits, **settings)
 
 
 def old_racks(tables: Any) -> None:
@@ -130,7 +139,7 @@ ROWS: dict[str, list[tuple[Any, Any, dict[str, float], float | None, float | Non
     "fleet_balance": [
         # own = 4 − retired by then + ordered a quarter ago
         (
-            made(old_racks),
+            of(old_racks),
             (SITE, "g", 1),
             {"own[a,g,1]": 1, "retire[fleet-0,0]": 1, "retire[fleet-0,1]": 1, "buy[a,g,0]": -1},
             4,
@@ -138,35 +147,35 @@ ROWS: dict[str, list[tuple[Any, Any, dict[str, float], float | None, float | Non
         )
     ],
     "retire_within_group": [
-        (made(old_racks), "fleet-0", {f"retire[fleet-0,{t}]": 1 for t in range(3)}, None, 4),
+        (of(old_racks), "fleet-0", {f"retire[fleet-0,{t}]": 1 for t in range(3)}, None, 4),
     ],
-    "reserved_stands": [(made(old_racks, reserved), (SITE, "g", 1), {"own[a,g,1]": 1}, 2, None)],
+    "reserved_stands": [(of(old_racks, reserved), (SITE, "g", 1), {"own[a,g,1]": 1}, 2, None)],
     "demand_met": [
-        (made(), (1, W, 1), {"serve[p1,a]": 1, "short[1,w]": 1}, 1, 1),
-        (made(a_quarter_late), (1, W, 1), {"serve[p1,a]": 1, "short[1,w]": 1, "late[1,w]": -1}, 1, 1),
+        (of(), (1, W, 1), {"serve[p1,a]": 1, "short[1,w]": 1}, 1, 1),
+        (of(a_quarter_late), (1, W, 1), {"serve[p1,a]": 1, "short[1,w]": 1, "late[1,w]": -1}, 1, 1),
         # 5/6 of the requests are within reach: all of bucket 0, half of bucket 1
-        (made(half_out_of_reach), (1, W, 0), {"serve[p0,a]": 1, "short[1,w]": 1.2, "late[1,w]": -1.2}, 1.2, 1.2),
-        (made(half_out_of_reach), (1, W, 1), {"serve[p1,a]": 1, "short[1,w]": 0.6, "late[1,w]": -0.6}, 0.6, 0.6),
+        (of(half_out_of_reach), (1, W, 0), {"serve[p0,a]": 1, "short[1,w]": 1.2, "late[1,w]": -1.2}, 1.2, 1.2),
+        (of(half_out_of_reach), (1, W, 1), {"serve[p1,a]": 1, "short[1,w]": 0.6, "late[1,w]": -0.6}, 0.6, 0.6),
     ],
     "short_counts_late": [
-        (made(a_quarter_late), (1, W), {"late[1,w]": 1, "short[1,w]": -1}, None, 0),
-        (made(half_out_of_reach), (1, W), {"late[1,w]": 1, "short[1,w]": -1}, None, -1 / 6),
+        (of(a_quarter_late), (1, W), {"late[1,w]": 1, "short[1,w]": -1}, None, 0),
+        (of(half_out_of_reach), (1, W), {"late[1,w]": 1, "short[1,w]": -1}, None, -1 / 6),
     ],
     "shortfall_of_quarter": [
         # weights 120·0.5·1 and 40·0.5·3: 60 and 60 of 120, in basis points
-        (made(planned_demand), 0, {"short[0,w]": 5_000, "short[0,v]": 5_000, "quarter_short[0]": -1}, None, 0)
+        (of(planned_demand), 0, {"short[0,w]": 5_000, "short[0,v]": 5_000, "quarter_short[0]": -1}, None, 0)
     ],
     "prefill_where_decoded": [
-        (made(ssd), (1, SITE, W, 0), {"prefill[o0,a]": 1, "prefill[o0ssd,a]": 1, "serve[p0,a]": -1}, 0, 0)
+        (of(ssd), (1, SITE, W, 0), {"prefill[o0,a]": 1, "prefill[o0ssd,a]": 1, "serve[p0,a]": -1}, 0, 0)
     ],
     "work_within_racks": [
         # 0.5 busy racks of each that is not reserved: −0.5·2 on the right
-        (made(old_racks, reserved), (SITE, "g", 1), {**WORK, "own[a,g,1]": -0.5}, None, -1.0)
+        (of(old_racks, reserved), (SITE, "g", 1), {**WORK, "own[a,g,1]": -0.5}, None, -1.0)
     ],
     "lpx_time_within_copies": [
         # 100·0.03 and 50·0.06 LPX racks; two racks a copy at 0.75
         (
-            made(lpx),
+            of(lpx),
             (SITE, CARD, "l", 1),
             {"serve[x0,a]": 3.0, "serve[x1,a]": 3.0, "copies[a,llm,l,1]": -1.5},
             None,
@@ -175,30 +184,30 @@ ROWS: dict[str, list[tuple[Any, Any, dict[str, float], float | None, float | Non
     ],
     "lpx_linking": [
         # a copy decodes 1.5/0.03 = 50 of 100 requests/s
-        (made(lpx), (SITE, CARD, "l", 1, W, 0), {"serve[x0,a]": 1, "copies[a,llm,l,1]": -0.5}, None, 0)
+        (of(lpx), (SITE, CARD, "l", 1, W, 0), {"serve[x0,a]": 1, "copies[a,llm,l,1]": -0.5}, None, 0)
     ],
-    "lpx_copies_within_racks": [(made(lpx), (SITE, "l", 1), {"copies[a,llm,l,1]": 2, "own[a,l,1]": -0.8}, None, 0)],
-    "lpx_copies_within_pods": [(made(lpx), (SITE, CARD, "l", 1), {"copies[a,llm,l,1]": 1, "pods[a,1]": -1}, None, 0)],
+    "lpx_copies_within_racks": [(of(lpx), (SITE, "l", 1), {"copies[a,llm,l,1]": 2, "own[a,l,1]": -0.8}, None, 0)],
+    "lpx_copies_within_pods": [(of(lpx), (SITE, CARD, "l", 1), {"copies[a,llm,l,1]": 1, "pods[a,1]": -1}, None, 0)],
     "kept_at_most_served": [
         # shares of the workload's 150 requests/s
         (
-            made(ssd),
+            of(ssd),
             (1, SITE, W),
             {"kept[1,a,w,0,ssd:g]": 1, "serve[p0,a]": -100 / 150, "serve[p1,a]": -50 / 150},
             None,
             0,
         )
     ],
-    "kept_only_falls": [(made(ssd), (1, SITE, W, 1, "ssd:g"), kept("ssd:g", -1, 1), None, 0)],
+    "kept_only_falls": [(of(ssd), (1, SITE, W, 1, "ssd:g"), kept("ssd:g", -1, 1), None, 0)],
     "hits_from_kept": [
         # α = 0.5; 0.4 return in the first interval, 0.2 in the second
-        (made(ssd), (1, SITE, W, 0, "ssd:g"), {"prefill[o0ssd,a]": 1, **kept("ssd:g", -0.2, -0.1)}, None, 0)
+        (of(ssd), (1, SITE, W, 0, "ssd:g"), {"prefill[o0ssd,a]": 1, **kept("ssd:g", -0.2, -0.1)}, None, 0)
     ],
     "parked_within_store": [
         # 1 GB · 150/s · seconds: 10·(1 − 0.5·0.1) = 9.5 and 90·(1 − 0.5·0.5) = 67.5
         # 0.5 GB of a copy that is read, held for 1 s to the first token and 10 s of output
         (
-            made(ssd),
+            of(ssd),
             (1, SITE, "ssd:g"),
             {
                 **kept("ssd:g", 1.425, 10.125),
@@ -212,7 +221,7 @@ ROWS: dict[str, list[tuple[Any, Any, dict[str, float], float | None, float | Non
         # HBM: 1 TB beside each rack that decodes, 2 TB in each other one of 0.8·(own − reserved), but for prompts of
         # 1 GB that wait 1 s for their first token
         (
-            made(old_racks, reserved, hbm),
+            of(old_racks, reserved, hbm),
             (1, SITE, "hbm:g"),
             {
                 **kept("hbm:g", 1.425, 10.125),
@@ -228,14 +237,14 @@ ROWS: dict[str, list[tuple[Any, Any, dict[str, float], float | None, float | Non
     "cmx_reads_in_pods": [
         # 0.6 GB a hit through 0.9 TB/s of a rack, of which 0.8 are up; four places beside each CMX rack
         (
-            made(cmx, own_pod),
+            of(cmx, own_pod),
             (SITE, 1),
             {"prefill[o0cmx,a]": 0.06 / 0.72, "prefill[o1cmx,a]": 0.03 / 0.72, "own[a,r,1]": -4},
             None,
             0,
         ),
         (
-            made(frames, cmx, own_pod),
+            of(frames, cmx, own_pod),
             (SITE, 1),
             {"prefill[o0cmx,a]": 0.06 / 0.72, "prefill[o1cmx,a]": 0.03 / 0.72, "own[a,r,1]": -4},
             None,
@@ -245,7 +254,7 @@ ROWS: dict[str, list[tuple[Any, Any, dict[str, float], float | None, float | Non
     "cmx_sessions_in_pods": [
         # 100·(0.01 + 0.02) + 50·(0.02 + 0.04) racks for all; a hit spares 0.015 and 0.03; 0.5 busy in each place
         (
-            made(cmx, own_pod),
+            of(cmx, own_pod),
             (SITE, 1),
             {"kept[1,a,w,0,cmx]": 12, "prefill[o0cmx,a]": -3, "prefill[o1cmx,a]": -3, "own[a,r,1]": -4},
             None,
@@ -255,7 +264,7 @@ ROWS: dict[str, list[tuple[Any, Any, dict[str, float], float | None, float | Non
     "store_reads": [
         # 0.6 GB a hit; 0.8 of the racks are up
         (
-            made(dram),
+            of(dram),
             (1, SITE, "dram:g"),
             {"prefill[o0dram,a]": 0.06, "prefill[o1dram,a]": 0.03, "own[a,g,1]": -0.8 * 3},
             None,
@@ -263,7 +272,7 @@ ROWS: dict[str, list[tuple[Any, Any, dict[str, float], float | None, float | Non
         ),
         # two of them for others
         (
-            made(old_racks, reserved, dram),
+            of(old_racks, reserved, dram),
             (1, SITE, "dram:g"),
             {"prefill[o0dram,a]": 0.06, "prefill[o1dram,a]": 0.03, "own[a,g,1]": -0.8 * 3},
             None,
@@ -272,7 +281,7 @@ ROWS: dict[str, list[tuple[Any, Any, dict[str, float], float | None, float | Non
     ],
     "reader_limit": [
         (
-            made(cmx),
+            of(cmx),
             (1, SITE, "g"),
             {"prefill[o0cmx,a]": 0.06, "prefill[o1cmx,a]": 0.03, "own[a,g,1]": -0.8 * 0.9},
             None,
@@ -282,7 +291,7 @@ ROWS: dict[str, list[tuple[Any, Any, dict[str, float], float | None, float | Non
     "store_writes": [
         # whole sequences parked, 1 GB · 150/s, less the 0.5 GB of each hit that stay valid
         (
-            made(dram),
+            of(dram),
             (1, SITE, "dram:g"),
             {
                 "kept[1,a,w,0,dram:g]": 0.15,
@@ -297,7 +306,7 @@ ROWS: dict[str, list[tuple[Any, Any, dict[str, float], float | None, float | Non
     "store_wear": [
         # the mean is half the peak; 8.64e16 B a day are 1 TB/s
         (
-            made(ssd),
+            of(ssd),
             (1, SITE, "ssd:g"),
             {
                 "kept[1,a,w,0,ssd:g]": 0.075,
@@ -312,7 +321,7 @@ ROWS: dict[str, list[tuple[Any, Any, dict[str, float], float | None, float | Non
     "late_prefill_share": [
         # a tenth of the requests may be late, the rest of them are short
         (
-            made(a_quarter_late),
+            of(a_quarter_late),
             (1, W),
             {
                 "prefill[o1,a]": 0.25 * 50 / 150,
@@ -325,7 +334,7 @@ ROWS: dict[str, list[tuple[Any, Any, dict[str, float], float | None, float | Non
         ),
         # a tenth of all, of which 5/6 can be served: 0.12 of those
         (
-            made(half_out_of_reach),
+            of(half_out_of_reach),
             (1, W),
             {
                 "prefill[o1,a]": 0.5 * 50 / 150,
@@ -340,7 +349,7 @@ ROWS: dict[str, list[tuple[Any, Any, dict[str, float], float | None, float | Non
     "site_limit": [
         # MW
         (
-            made(hall),
+            of(hall),
             (1, SITE, "power_kw"),
             {
                 "own[a,e,1]": 0.001,
@@ -355,30 +364,30 @@ ROWS: dict[str, list[tuple[Any, Any, dict[str, float], float | None, float | Non
         )
     ],
     "expansions_at_most": [
-        (made(hall), (SITE, "hall"), {"expand[a,hall,0]": 1, "expand[a,hall,1]": 1}, None, 2),
+        (of(hall), (SITE, "hall"), {"expand[a,hall,0]": 1, "expand[a,hall,1]": 1}, None, 2),
     ],
-    "kits_within_hosts": [(made(), (SITE, "g", 1), {"own[a,k,1]": 1, "own[a,g,1]": -1}, None, 0)],
-    "enclosures_in_racks": [(made(), (SITE, 1), {"own[a,e,1]": 1, "own[a,r,1]": -16}, None, 0)],
+    "kits_within_hosts": [(of(), (SITE, "g", 1), {"own[a,k,1]": 1, "own[a,g,1]": -1}, None, 0)],
+    "enclosures_in_racks": [(of(), (SITE, 1), {"own[a,e,1]": 1, "own[a,r,1]": -16}, None, 0)],
     "parts_in_free_hosts": [
         # two of the racks that kits could stand in are for others; the kits of the plan are those fitted elsewhere
-        (made(old_racks, reserved, ssd), (SITE, 1, "g"), {"fitted[a,k,1]": 1, "own[a,g,1]": -1}, None, -2),
-        (made(frames, cmx), (SITE, 1, "r"), {"fitted[a,e,1]": 1, "own[a,r,1]": -16}, None, -16),
+        (of(old_racks, reserved, ssd), (SITE, 1, "g"), {"fitted[a,k,1]": 1, "own[a,g,1]": -1}, None, -2),
+        (of(frames, cmx), (SITE, 1, "r"), {"fitted[a,e,1]": 1, "own[a,r,1]": -16}, None, -16),
     ],
     "places_in_pods": [
-        (made(), (SITE, 1, "nvl72_per_pod"), {"own[a,g,1]": 1, "pods[a,1]": -4}, None, 0),
-        (made(), (SITE, 1, "lpx_per_pod"), {"own[a,l,1]": 1, "pods[a,1]": -3}, None, 0),
-        (made(), (SITE, 1, "cmx_racks_per_pod"), {"own[a,r,1]": 1, "pods[a,1]": -1}, None, 0),
+        (of(), (SITE, 1, "nvl72_per_pod"), {"own[a,g,1]": 1, "pods[a,1]": -4}, None, 0),
+        (of(), (SITE, 1, "lpx_per_pod"), {"own[a,l,1]": 1, "pods[a,1]": -3}, None, 0),
+        (of(), (SITE, 1, "cmx_racks_per_pod"), {"own[a,r,1]": 1, "pods[a,1]": -1}, None, 0),
     ],
-    "pods_stay": [(made(), (SITE, 2), {"pods[a,1]": 1, "pods[a,2]": -1}, None, 0)],
-    "supply_cap": [(made(caps), ("g", 1), {"buy[a,g,1]": 1}, None, 7)],
+    "pods_stay": [(of(), (SITE, 2), {"pods[a,1]": 1, "pods[a,2]": -1}, None, 0)],
+    "supply_cap": [(of(caps), ("g", 1), {"buy[a,g,1]": 1}, None, 7)],
     "minimum_order": [
         # one order to the supplier, whatever sites its racks go to
-        (made(caps, two_sites), ("g", 1), {"ordered[g,1]": 3, "buy[a,g,1]": -1, "buy[b,g,1]": -1}, None, 0)
+        (of(caps, two_sites), ("g", 1), {"ordered[g,1]": 3, "buy[a,g,1]": -1, "buy[b,g,1]": -1}, None, 0)
     ],
     "budget_limit": [
         # a quarter of 1.01 M USD with the order; 0.75 · 1.01 M and 5,000 USD on delivery; 3 · 0.6 M of the firm order
         (
-            made(purse, firm_order, hall),
+            of(purse, firm_order, hall),
             1,
             {
                 "buy[a,g,1]": 0.25 * 1.01,
@@ -400,7 +409,7 @@ ROWS: dict[str, list[tuple[Any, Any, dict[str, float], float | None, float | Non
         ),
         # the whole of it with the order, firm orders committed before
         (
-            made(purse, firm_order, budget_basis="commitment"),
+            of(purse, firm_order, budget_basis="commitment"),
             1,
             {
                 "buy[a,g,1]": 1.015,
@@ -421,7 +430,7 @@ ROWS: dict[str, list[tuple[Any, Any, dict[str, float], float | None, float | Non
 @pytest.mark.parametrize("family", ROWS)
 def test_the_row_has_the_numbers_of_its_mathematics(family):
     for model, key, coefs, lower, upper in ROWS[family]:
-        found, low, high = row(model, family, key)
+        found, low, high = row(model(), family, key)
         assert found == pytest.approx(coefs, rel=1e-12)
         for bound, wanted in ((low, lower), (high, upper)):
             assert bound == (None if wanted is None else pytest.approx(wanted, rel=1e-12))

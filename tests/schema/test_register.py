@@ -7,6 +7,7 @@ import dataclasses
 import pandas as pd
 import pytest
 from performance_fixtures import setup
+from solved_case import built
 from tiny_case import rich
 
 from procure.check import check_case
@@ -14,7 +15,6 @@ from procure.check.tables import Finding
 from procure.demand import build as build_demand
 from procure.demand.build import Demand
 from procure.demand.tables import ROWS as DEMAND
-from procure.instance import build
 from procure.instance.tables import ROWS as INSTANCE
 from procure.performance.figure import Load, figure
 from procure.performance.points import COLUMNS
@@ -54,7 +54,7 @@ def test_every_frame_of_a_demand_has_its_schema(case):
 
 
 def test_every_frame_of_an_instance_has_its_schema(case):
-    tables = build(case).tables
+    tables = built(case).tables
     assert set(tables) == {made.schema.name for made in INSTANCE}
     for made in INSTANCE:
         held(made, tables[made.schema.name])

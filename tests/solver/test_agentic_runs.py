@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 import pytest
+from solved_case import built, planned
 from tiny_case import fleet, tiny
 
 import procure
-from procure.instance import build
 
 CAPTURED = 0.965
 """Share of the hits within reach that the router of the runs on H200 kept."""
@@ -73,7 +73,7 @@ def case_of(run: Run, requests_per_s: float, longer_pauses: float = 1.0, **setti
 
 def reached(case: procure.Case, run: Run) -> tuple[float, float]:
     """Requests/s served in the first quarter, and the share of input tokens that hits found."""
-    plan = procure.solve(case, gap=1e-3, threads=1)
+    plan = planned(case, gap=1e-3)
     serving, prefill = (plan.tables[name].query("quarter == '2027Q1'") for name in ("serving", "prefill"))
     served = float(serving["requests_per_s"].sum())
     hits = float(prefill.loc[prefill["store"] != "recompute", "requests_per_s"].sum())
@@ -94,7 +94,7 @@ def test_output_per_gpu_is_within_two_and_a_half_times_the_measured(run, measure
 @pytest.mark.parametrize("run", [P1D1, P3D1], ids=["1P1D", "3P1D"])
 def test_the_share_that_the_mechanism_gives_is_below_that_of_a_router_which_does_not_let_go(run):
     """Servers of 8 GPUs as homes and a release at 1/0.85 of the load: in the plan's disfavour by 4 to 9 points."""
-    shares = build(case_of(run, 10.0))["return_shares"]
+    shares = built(case_of(run, 10.0))["return_shares"]
     computed = float(shares.query("t == 0 and store == 'dram:hgx-h200'")["return_share"].iloc[0])
     assert CAPTURED - 0.10 <= computed < CAPTURED
 

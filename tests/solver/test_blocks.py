@@ -9,10 +9,10 @@ import pyomo.environ as pyo
 import pytest
 from scipy import sparse
 from scipy.sparse import csgraph
+from solved_case import built
 from tiny_case import at, fleet, rich, tiny
 
 from procure.families import contents
-from procure.instance import build
 from procure.program import build as build_program
 from procure.program.declare import More, Undeclared, block_rows, first_stage, first_stage_rows, recourse
 from procure.program.part import Part
@@ -67,7 +67,7 @@ def components(compiled: Compiled) -> list[tuple[set[int], set[int]]]:
 
 @pytest.mark.parametrize("name", CASES)
 def test_declared_blocks_are_the_connected_components_of_the_program(name):
-    program = build_program(build(CASES[name]()))
+    program = build_program(built(CASES[name]()))
     compiled = compile_program(program)
     declared = [(set(part.columns.tolist()), set(part.rows.tolist())) for part in parts_of(compiled)]
     assert sorted(declared, key=str) == sorted(components(compiled), key=str)
@@ -141,7 +141,7 @@ def mended_by_nothing(m: Any, index: Any) -> None:
 def test_a_family_that_is_not_what_it_declares_is_refused_by_name_when_the_program_is_built(adding, family, told):
     adding(family)
     with pytest.raises(Undeclared) as caught:
-        build_program(build(tiny()))
+        build_program(built(tiny()))
     assert caught.value.lines[0] == told
 
 
@@ -150,7 +150,7 @@ def test_a_row_over_the_fleet_alone_is_the_masters_of_whatever_block_it_says_to_
         m.stands = block_rows(index.blocks, rule=lambda m, b: m.own["a", "gb300-nvl72", b.t] >= 1)
 
     adding(standing)
-    parts = Decomposition(compile_program(build_program(build(tiny()))), Options(threads=1))
+    parts = Decomposition(compile_program(build_program(built(tiny()))), Options(threads=1))
     names = [parts.compiled.rows[i] for i in parts.rows]
     assert {"stands[0]", "stands[1]", "stands[2]"} <= set(names)
 
@@ -169,7 +169,7 @@ def lent(m: Any, index: Any) -> None:
 
 def test_what_a_family_declares_is_what_the_decomposition_works_with(adding):
     adding(lent)
-    parts = Decomposition(compile_program(build_program(build(tiny()))), Options(threads=1))
+    parts = Decomposition(compile_program(build_program(built(tiny()))), Options(threads=1))
     names = np.array([parts.compiled.columns[c] for c in parts.columns])
     assert set(names[parts.hurting]) == {"staff[0]", "staff[1]", "staff[2]"}
     assert {name.split("[")[0] for name in names[parts.helping]} == {"own"}
@@ -181,7 +181,7 @@ def test_what_a_family_declares_is_what_the_decomposition_works_with(adding):
 def test_a_least_that_a_fleet_breaks_is_mended_upwards(adding):
     """All 0.5 of it short where nothing is lent: the excess that the block asks for is what overtime must make up."""
     adding(lent)
-    compiled = compile_program(build_program(build(tiny())))
+    compiled = compile_program(build_program(built(tiny())))
     parts = Decomposition(compiled, Options(threads=1))
     names = [compiled.columns[c] for c in parts.columns]
     last = parts.blocks[-1]
@@ -198,7 +198,7 @@ def test_a_least_that_a_fleet_breaks_is_mended_upwards(adding):
 
 @pytest.mark.parametrize("name", CASES)
 def test_more_of_what_helps_never_raises_what_a_cut_asks_for_and_more_of_what_hurts_never_lowers_it(name):
-    compiled = compile_program(build_program(build(CASES[name]())))
+    compiled = compile_program(build_program(built(CASES[name]())))
     parts = Decomposition(compiled, Options(threads=1))
     helps = compiled.helps[parts.columns]
     draw = np.random.default_rng(1)

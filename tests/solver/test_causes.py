@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
+from solved_case import planned, searched
 from tiny_case import budget, fleet, tiny
 
-import procure
+from procure.plan import Plan
 
 GB = "gb300-nvl72"
 OLD = fleet(("a", "gb200-nvl72", 1, "2025Q1", 3.3e6))
 
 
-def causes(case: Any) -> dict[str, str]:
+def causes(case: Any, answer: Callable[..., Plan] = planned) -> dict[str, str]:
     """Cause by quarter of what is short."""
-    plan = procure.solve(case, threads=1)
+    plan = answer(case)
     return {w["quarter"]: w["cause"] for w in plan.summary["shortfall"]["workloads"]}
 
 
@@ -88,7 +90,7 @@ def test_two_limits_of_which_neither_alone_helps_are_named_together():
 
 def test_a_cause_for_which_no_time_is_left_is_said_to_be_unknown(monkeypatch):
     monkeypatch.setattr("procure.solver.questions.SECONDS", 0.0)
-    assert set(causes(grown(sites=({"positions": 2.0},))).values()) == {"not known"}
+    assert set(causes(grown(sites=({"positions": 2.0},)), searched).values()) == {"not known"}
 
 
 @pytest.mark.parametrize(
@@ -103,7 +105,7 @@ def test_work_after_the_planned_quarters_is_not_worth_its_price_only_where_it_co
         sites=({"positions": positions},),
         workloads={"chat": {"lookahead_short_usd_per_request": usd_per_request}},
     )
-    sla = procure.solve(case, threads=1).tables["sla"]
+    sla = planned(case).tables["sla"]
     assert sla[sla["quarter"] == "2027Q4"]["cause"].tolist() == [told]
 
 
@@ -118,8 +120,8 @@ def test_asking_of_all_workloads_at_once_says_what_asking_one_by_one_says(monkey
         sites=({"positions": 3.5},),
         tables={"fleet": OLD, "budget": budget(7e6, 9e6, 9e6, 9e6)},
     )
-    together = procure.solve(case, threads=1).tables["sla"]
+    together = planned(case).tables["sla"]
     monkeypatch.setattr("procure.solver.questions.EXACT", -1.0)
-    alone = procure.solve(case, threads=1).tables["sla"]
+    alone = searched(case, threads=1).tables["sla"]
     assert set(together["cause"]) - {""}
     assert together["cause"].tolist() == alone["cause"].tolist()

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
+from solved_case import built
 from tiny_case import tiny
 
-from procure.instance import build
 from procure.program import build as build_program
 from procure.solver.compile import compile_program
 from procure.solver.decompose import Decomposition
@@ -13,7 +13,7 @@ from procure.solver.highs import Options
 
 
 def test_cuts_from_any_multipliers_hold_and_those_of_the_optimum_are_tight():
-    compiled = compile_program(build_program(build(tiny(peaks={"chat": [100.0, 120.0, 130.0, 140.0]}, planned=2))))
+    compiled = compile_program(build_program(built(tiny(peaks={"chat": [100.0, 120.0, 130.0, 140.0]}, planned=2))))
     parts = Decomposition(compiled, Options(threads=1))
     fleet = np.array([4.0 * compiled.columns[c].startswith("own") for c in parts.columns])
     outcomes = parts.evaluate(fleet, "cost")
@@ -32,7 +32,7 @@ def test_cuts_from_any_multipliers_hold_and_those_of_the_optimum_are_tight():
 
 
 def test_a_column_without_a_bound_gives_no_cut_where_its_price_is_wrong():
-    compiled = compile_program(build_program(build(tiny(peaks={"chat": [100.0, 120.0, 130.0, 140.0]}, planned=2))))
+    compiled = compile_program(build_program(built(tiny(peaks={"chat": [100.0, 120.0, 130.0, 140.0]}, planned=2))))
     block = Decomposition(compiled, Options(threads=1)).blocks[0]
     block._upper[:-1] = np.inf
     assert block.cut(np.zeros(len(block.rows)), feasibility=False) is not None

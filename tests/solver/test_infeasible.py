@@ -7,11 +7,10 @@ from typing import Any
 import pandas as pd
 import pyomo.environ as pyo
 import pytest
+from solved_case import built, searched
 from tiny_case import budget, fleet, quarter_names, rich, tiny
 
-import procure
 from procure.families.contents import programs, row_words
-from procure.instance import build
 from procure.program import build as build_program
 from procure.solver import Infeasible
 from procure.solver.compile import compile_program
@@ -24,7 +23,7 @@ QUARTERS = quarter_names(6)
 
 def reasons(case: Any, method: Any = "decomposed") -> list[str]:
     with pytest.raises(Infeasible) as caught:
-        procure.solve(case, method=method)
+        searched(case, method=method)
     return caught.value.lines
 
 
@@ -51,7 +50,7 @@ def fixed_fleet(**site: Any) -> Any:
 def test_a_fleet_that_no_limit_can_hold_is_infeasible_and_the_limit_is_named(site, told):
     for method in METHODS:
         with pytest.raises(Infeasible) as caught:
-            procure.solve(fixed_fleet(**site), method=method)
+            searched(fixed_fleet(**site), method=method)
         assert caught.value.lines == [f"{quarter}: {told}" for quarter in QUARTERS[:3]]
 
 
@@ -93,12 +92,12 @@ def test_more_racks_than_places_in_pods_are_told():
 
 
 def test_every_family_of_the_program_has_words():
-    model = build_program(build(rich())).model
+    model = build_program(built(rich())).model
     families = {c.local_name for c in model.component_objects(pyo.Constraint)}
     assert families | {add.__name__ for part in programs().values() for add in part.rows} - {"carry_rule"} == set(
         row_words()
     )
-    compiled = compile_program(build_program(build(rich())))
+    compiled = compile_program(build_program(built(rich())))
     for family, key in compiled.keys:
         if family != "budget_limit":
             text = in_words(family, key, 2.0, QUARTERS)

@@ -6,11 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from solved_case import built, searched
 from tiny_case import tiny, token_worth
 
-import procure
 from procure.families import contents
-from procure.instance import build
 from procure.program import build as build_program
 from procure.program.declare import block_rows
 from procure.program.part import Part
@@ -77,7 +76,7 @@ def growing(positions: float = 20.0) -> Any:
 
 
 def agree(make: Any) -> list[Any]:
-    plans = [procure.solve(make(), method=method, gap=1e-6, threads=1) for method in METHODS]
+    plans = [searched(make(), method=method, gap=1e-6, threads=1) for method in METHODS]
     assert plans[0].objective_usd == pytest.approx(plans[1].objective_usd, rel=1e-5)
     assert plans[0].status == plans[1].status
     assert plans[0].summary["shortfall"]["share"] == pytest.approx(plans[1].summary["shortfall"]["share"], abs=2e-6)
@@ -87,7 +86,7 @@ def agree(make: Any) -> list[Any]:
 @pytest.mark.slow
 @pytest.mark.parametrize("family", [at_most_a_tenth_short, at_most_a_tenth_short_by_bound, one_rack_spare, crowded])
 def test_rows_that_a_fleet_breaks_give_cuts_and_the_answer_of_the_whole_program(adding, family):
-    free = procure.solve(growing(), gap=1e-6, threads=1)
+    free = searched(growing(), gap=1e-6, threads=1)
     adding(family)
     plans = agree(growing)
     assert abs(plans[0].objective_usd - free.objective_usd) > 1_000.0  # the family binds
@@ -98,7 +97,7 @@ def test_the_quarters_broken_by_a_family_are_cut_off_and_not_an_error(adding, mo
     breaches: list[Any] = []
     breach = Block.breach
     monkeypatch.setattr(Block, "breach", lambda self, x: breaches.append(breach(self, x)) or breaches[-1])
-    plan = procure.solve(growing(), threads=1)
+    plan = searched(growing(), threads=1)
     assert breaches
     assert all(o.cut.feasibility and o.cost is None and np.isinf(o.excess) for o in breaches)
     assert plan.tables["sla"]["short_share"].max() <= 0.1 + 1e-6
@@ -117,7 +116,7 @@ def test_the_quarters_broken_by_a_family_are_cut_off_and_not_an_error(adding, mo
 def test_what_no_fleet_can_mend_is_infeasible_and_the_row_is_told(adding, method, family, told):
     adding(family)
     with pytest.raises(Infeasible) as caught:
-        procure.solve(growing(0.5), method=method, threads=1)
+        searched(growing(0.5), method=method, threads=1)
     assert any(told in line for line in caught.value.lines)
 
 
@@ -129,13 +128,13 @@ def test_a_sweep_goes_on_beside_a_point_that_nothing_mends(adding):
 
 
 def test_a_column_of_which_more_serves_less_is_not_taken_for_capacity(adding):
-    compiled = compile_program(build_program(build(growing())))
+    compiled = compile_program(build_program(built(growing())))
     plain = Decomposition(compiled, Options(threads=1))
     names = np.array(compiled.columns)[plain.columns]
     assert {n for n in names if n.startswith("own")} == set(names[plain.helping])
     assert len(plain.hurting) == 0
     adding(crowded)
-    compiled = compile_program(build_program(build(growing())))
+    compiled = compile_program(build_program(built(growing())))
     mixed = Decomposition(compiled, Options(threads=1))
     assert not {n for n in names[mixed.helping] if n.startswith("own")}
     assert not {n for n in names[mixed.hurting] if n.startswith("own")}

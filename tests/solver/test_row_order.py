@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from solved_case import planned, searched
 from tiny_case import fleet, tiny
 
 import procure
@@ -28,7 +29,7 @@ def alike(*names: str) -> Any:
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("names", [("a", "b"), ("z", "a"), ("b", "z", "x")])
 def test_workloads_that_are_alike_are_short_by_the_same_share(method, names):
-    sla = procure.solve(alike(*names), method=method, threads=1).tables["sla"]
+    sla = planned(alike(*names), method=method).tables["sla"]
     for quarter, rows in sla[sla["workload"] != "m"].groupby("quarter"):
         assert rows["short_share"].max() > 0.1, quarter
         assert rows["short_share"].max() - rows["short_share"].min() < 2e-6
@@ -37,10 +38,10 @@ def test_workloads_that_are_alike_are_short_by_the_same_share(method, names):
 
 @pytest.mark.slow
 def test_the_spread_costs_nothing_and_loses_nothing(monkeypatch):
-    even = procure.solve(alike("a", "b"), gap=1e-6, threads=1)
+    even = planned(alike("a", "b"), gap=1e-6)
     solving = sys.modules["procure.solver.solve"]  # the package has a function of that name
     monkeypatch.setattr(solving, "even_out", lambda program, compiled, values, options: values)
-    corner = procure.solve(alike("a", "b"), gap=1e-6, threads=1)
+    corner = searched(alike("a", "b"), gap=1e-6, threads=1)
     short = [p.tables["sla"].query("workload == ['a', 'b']").groupby("quarter")["short_share"] for p in (corner, even)]
     assert (short[0].max() - short[0].min()).max() > 0.1  # there was a choice
     assert even.summary["shortfall"]["share"] == pytest.approx(corner.summary["shortfall"]["share"], abs=1e-9)
@@ -119,6 +120,6 @@ def test_shares_made_even_keep_to_the_rows_as_exactly_as_what_they_replace(monke
     agent = {"agent": {"scenario": "coding-agentic", "context_cap_tokens": 131_072}}
     places = ({"positions": 2.5}, {"site": "b", "positions": 1.3})
     case = tiny(peaks={"chat": [100.0] * 3, "agent": [25.0] * 3}, workloads=agent, sites=places)
-    plan = procure.solve(case, threads=1)
+    plan = searched(case, threads=1)
     assert plan.tables["checks"]["holds"].all()
     assert max(broken) <= 1e-8

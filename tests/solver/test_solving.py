@@ -9,11 +9,11 @@ import highspy
 import numpy as np
 import pandas as pd
 import pytest
+from solved_case import built, planned, searched
 from tiny_case import budget, fleet, quarter_names, tiny, token_worth
 
 import procure
 from procure.errors import InputError
-from procure.instance import build
 from procure.plan import Status
 from procure.program import build as build_program
 from procure.report import write_reports
@@ -41,9 +41,9 @@ def short_of_places() -> Any:
 
 
 def test_that_no_fleet_serves_everything_is_proven_and_not_a_limit():
-    parts = Decomposition(compile_program(build_program(build(short_of_places()))), Options(threads=1))
+    parts = Decomposition(compile_program(build_program(built(short_of_places()))), Options(threads=1))
     assert parts.solve("cost", 0.0).status == "infeasible"
-    assert procure.solve(short_of_places(), threads=1).status is Status.SHORT
+    assert planned(short_of_places()).status is Status.SHORT
 
 
 @pytest.fixture
@@ -63,14 +63,14 @@ def runs(monkeypatch):
 
 @pytest.mark.parametrize("method", METHODS)
 def test_seed_and_threads_reach_every_run_of_highs(runs, method):
-    procure.solve(buying(), method=method, seed=11, threads=1)
+    searched(buying(), method=method, seed=11, threads=1)
     assert runs
     assert {r["random_seed"] for r in runs} == {11}
     assert {r["threads"] for r in runs} == {1}
 
 
 def test_gap_reaches_highs_and_the_plan_says_what_was_asked(runs):
-    plan = procure.solve(buying(), method="whole", gap=0.017, threads=1)
+    plan = searched(buying(), method="whole", gap=0.017, threads=1)
     assert 0.017 in {r["mip_rel_gap"] for r in runs}
     assert plan.summary["gap_asked"] == 0.017
     assert plan.summary["gap"] <= 0.017
@@ -78,7 +78,7 @@ def test_gap_reaches_highs_and_the_plan_says_what_was_asked(runs):
 
 @pytest.mark.parametrize("gap", [0.05, 1e-4])
 def test_the_decomposition_stops_within_the_gap_asked_for(runs, gap):
-    plan = procure.solve(buying(), gap=gap, threads=1)
+    plan = searched(buying(), gap=gap, threads=1)
     assert plan.summary["gap"] <= gap
     assert plan.summary["gap"] == pytest.approx(
         (plan.objective_usd - plan.summary["bound_usd"]) / abs(plan.objective_usd), abs=1e-9
@@ -106,7 +106,7 @@ def test_a_limit_keeps_the_best_plan_and_labels_it(monkeypatch):
     told: list[Any] = []
     original = Options.left
     monkeypatch.setattr(Options, "left", lambda self: 0.0 if told else original(self))
-    plan = procure.solve(
+    plan = searched(
         buying(), gap=0.0, threads=1, progress=lambda p: told.append(p) if p.incumbent is not None else None
     )
     assert plan.status is Status.LIMIT
@@ -125,7 +125,7 @@ def test_a_limit_of_the_whole_program_keeps_its_plan(monkeypatch):
 
     monkeypatch.setattr(whole_module, "new_solver", hasty)
     more = buying(peaks={"chat": [110.0, 260.0, 380.0, 480.0]}, sites=({"positions": 20.0},))
-    plan = procure.solve(more, method="whole", gap=0.0, threads=1)
+    plan = searched(more, method="whole", gap=0.0, threads=1)
     assert plan.status is Status.LIMIT
     assert plan.tables["checks"]["holds"].all()
 
@@ -138,7 +138,7 @@ def test_a_shortfall_that_is_not_proven_least_is_a_limit_however_good_the_cost(m
         return replace(found, status="limit", bound=0.0) if objective == "shortfall" else found
 
     monkeypatch.setattr(Decomposition, "solve", solve)
-    assert procure.solve(short_of_places(), threads=1).status is Status.LIMIT
+    assert searched(short_of_places(), threads=1).status is Status.LIMIT
 
 
 @pytest.mark.slow
@@ -153,7 +153,7 @@ def test_a_plan_without_any_bound_is_kept_and_can_be_written(monkeypatch, tmp_pa
         return found
 
     monkeypatch.setattr(Decomposition, "solve", cut_off)
-    plan = procure.solve(short_of_places())
+    plan = searched(short_of_places())
     assert plan.status == Status.LIMIT
     assert plan.summary["bound_usd"] is None
     assert plan.summary["gap"] is None
@@ -164,7 +164,7 @@ def test_a_plan_without_any_bound_is_kept_and_can_be_written(monkeypatch, tmp_pa
 
 @pytest.mark.parametrize("method", METHODS)
 def test_the_least_shortfall_is_held_and_has_its_own_bound(method):
-    plan = procure.solve(short_of_places(), method=method, threads=1)
+    plan = planned(short_of_places(), method=method)
     short = plan.summary["shortfall"]
     assert plan.status is Status.SHORT
     assert plan.status.exit_code == 6
@@ -176,7 +176,7 @@ def test_the_least_shortfall_is_held_and_has_its_own_bound(method):
 
 @pytest.mark.slow
 def test_both_methods_find_the_same_least_shortfall_and_cost():
-    plans = [procure.solve(short_of_places(), method=method, gap=1e-6, threads=1) for method in METHODS]
+    plans = [planned(short_of_places(), method=method, gap=1e-6) for method in METHODS]
     assert plans[0].summary["shortfall"]["share"] == pytest.approx(plans[1].summary["shortfall"]["share"], abs=2e-6)
     assert plans[0].objective_usd == pytest.approx(plans[1].objective_usd, rel=1e-5)
 
@@ -204,9 +204,9 @@ def rich_in_old_racks() -> Any:
 @pytest.mark.parametrize("make", [buying, rich_in_old_racks, short_of_places])
 @pytest.mark.parametrize("gap", [0.02, 1e-6])
 def test_the_bound_of_the_decomposition_never_exceeds_the_optimum(make, gap):
-    optimum = procure.solve(make(), method="whole", gap=1e-7, threads=1).objective_usd
+    optimum = searched(make(), method="whole", gap=1e-7, threads=1).objective_usd
     told: list[Any] = []
-    plan = procure.solve(make(), gap=gap, threads=1, progress=told.append)
+    plan = searched(make(), gap=gap, threads=1, progress=told.append)
     if plan.status is Status.OPTIMAL:  # the shortfall's stage runs without a limit on cost
         bounds = [p.bound * 1e6 for p in told if p.phase.startswith("cost")]
         assert bounds
@@ -237,7 +237,7 @@ def test_an_option_that_no_search_can_follow_is_refused(option, value):
 
 
 def test_a_gap_of_zero_is_reached_and_not_searched_for_until_the_time_limit():
-    plan = procure.solve(tiny(), gap=0.0, threads=1, time_limit_s=60)
+    plan = planned(tiny(), gap=0.0)
     assert plan.status == "optimal"
     assert plan.summary["gap"] <= plan.summary["gap_asked"] == 1e-6
 
@@ -257,7 +257,7 @@ def test_a_start_that_presolve_improves_is_not_given_back_in_place_of_the_optimu
         },
         settings={**token_worth(20.0), "nvl72_per_pod": 1, "budget_carry": "unlimited"},
     )
-    compiled = compile_program(build_program(build(case)))
+    compiled = compile_program(build_program(built(case)))
     options = Options(gap=1e-5, threads=1)
     parts = Decomposition(compiled, options)
     least = parts.solve("shortfall", None)

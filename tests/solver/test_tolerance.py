@@ -8,12 +8,11 @@ import numpy as np
 import pandas as pd
 import pytest
 from oracle_brute import BruteForce
+from solved_case import built, planned, searched
 from tiny_case import SITE_COLUMNS, budget, hardware, quarter_names, tiny
 
-import procure
 from procure.case import Case
 from procure.families.scales import BASIS_POINTS
-from procure.instance import build
 from procure.plan.status import SERVED
 from procure.program import build as build_program
 from procure.solver import master as master_module
@@ -59,7 +58,7 @@ def full_racks(excess: float, racks: int = 1, held: bool = False) -> Case:
 def one_rack_carries() -> float:
     """Requests/s, from what one rack leaves short of twice about its load."""
     case = loaded(2.0, None)
-    compiled = compile_program(build_program(build(case)))
+    compiled = compile_program(build_program(built(case)))
     parts = Decomposition(compiled, Options(threads=1))
     fleet = np.array([float(compiled.columns[c].startswith("own")) for c in parts.columns])
     for block in parts.blocks:
@@ -93,7 +92,7 @@ def loaded(asked: float, affordable: int | None) -> Case:
 
 def outcome(case: Case, method: str) -> tuple[str, int, float]:
     """Status, racks and the larger of the two shares unserved."""
-    plan = procure.solve(case, method=method, threads=1, gap=1e-4, time_limit_s=120)
+    plan = planned(case, method=method, gap=1e-4)
     assert plan.tables["checks"]["holds"].all()
     racks = plan.objective_usd / RACK_USD
     assert racks == pytest.approx(round(racks), abs=1e-9)
@@ -141,7 +140,7 @@ def test_trying_every_plan_tolerates_the_same(excess):
     alone, _ = brute.serve(0, {("a", GB): 1})
     assert (alone > 0.0) == (excess > SERVED)
     for method in ("decomposed", "whole"):
-        plan = procure.solve(case, method=method, gap=1e-6, threads=1)
+        plan = planned(case, method=method, gap=1e-6)
         assert plan.objective_usd == pytest.approx(cost, rel=2e-5)
         assert plan.purchases["count"].sum() == (2 if excess > SERVED else 1)
 
@@ -155,6 +154,6 @@ def test_a_fleet_that_the_master_takes_for_servable_by_its_rounding_ends_the_sea
         Decomposition, "evaluate", lambda self, x, objective: proposed.append(1) or evaluate(self, x, objective)
     )
     excess = SERVED / (1 - SERVED) + 1e-7
-    plan = procure.solve(full_racks(excess), gap=1e-4, threads=1, time_limit_s=120)
+    plan = searched(full_racks(excess), gap=1e-4, threads=1, time_limit_s=120)
     assert (str(plan.status), plan.objective_usd) == ("optimal", pytest.approx(2 * RACK_USD))
     assert len(proposed) < 100

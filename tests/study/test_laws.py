@@ -7,9 +7,8 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from solved_case import planned
 from tiny_case import budget, fleet, rich, tiny, token_worth
-
-import procure
 
 GB = "gb300-nvl72"
 GAP = 1e-5
@@ -20,7 +19,7 @@ pytestmark = pytest.mark.slow
 
 def outcome(case: Any) -> tuple[float, float]:
     """Shortfall share and cost."""
-    plan = procure.solve(case, gap=GAP, threads=1)
+    plan = planned(case, gap=GAP)
     return plan.summary["shortfall"]["share"], plan.objective_usd
 
 
@@ -87,7 +86,7 @@ def money_scaled(factor: float) -> Any:
 
 @pytest.mark.parametrize("factor", [0.1, 7.0])
 def test_scaling_all_money_scales_the_cost_and_keeps_the_plan(factor):
-    base, scaled = (procure.solve(money_scaled(f), gap=1e-6, threads=1) for f in (1.0, factor))
+    base, scaled = (planned(money_scaled(f), gap=1e-6) for f in (1.0, factor))
     assert scaled.objective_usd == pytest.approx(factor * base.objective_usd, rel=5e-6)
     orders = [p.purchases[["quarter", "site", "sku", "count"]] for p in (base, scaled)]
     pd.testing.assert_frame_equal(*orders)
@@ -97,14 +96,14 @@ def test_the_order_of_rows_changes_nothing():
     case = rich()
     turned = case.replace(tables={name: frame.iloc[::-1] for name, frame in case.given_tables.items()})
     assert turned.input_hash == case.input_hash
-    first, second = (procure.solve(c, gap=1e-6, threads=1) for c in (case, turned))
+    first, second = (planned(c, gap=1e-6) for c in (case, turned))
     assert first.objective_usd == pytest.approx(second.objective_usd, rel=2e-6)
     assert first.summary["shortfall"]["share"] == second.summary["shortfall"]["share"] == 0.0
 
 
 def test_names_of_sites_change_nothing():
     renamed = [tiny(peaks={"chat": [90, 120, 150]}, sites=({"site": s},)) for s in ("a", "zürich 2")]
-    costs = [procure.solve(c, gap=1e-6, threads=1).objective_usd for c in renamed]
+    costs = [planned(c, gap=1e-6).objective_usd for c in renamed]
     assert costs[0] == pytest.approx(costs[1], rel=1e-9)
 
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from solved_case import planned
 from tiny_case import tiny
 
-import procure
 from procure.cli import main
 from procure.errors import InputError
 from procure.plan import Plan
@@ -31,7 +31,7 @@ def case() -> Any:
 def shelf(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A plan, a study of three points of which one fails, another program's plan.json, and a damaged plan."""
     folder = tmp_path_factory.mktemp("shelf")
-    procure.solve(case(), gap=0.01, threads=1).write(folder / "a plan")
+    planned(case(), gap=0.01).write(folder / "a plan")
     vary = {"utilisation_cap": [0.6, 0.75, 7.0]}
     sweep(case(), vary, out=folder / "studies" / "caps", gap=0.01, threads=1)
     for name, content in (("others", {"plan": "of a house"}), ("damaged", {"objective_usd": "much"})):
@@ -127,7 +127,7 @@ def test_a_plan_says_what_it_rests_on() -> None:
                         columns=["table", "column", "kind", "source"])  # fmt: skip
     own = tiny(peaks={"chat": [60, 80, 90]}, workloads={"chat": {"reuse_curve": "ours"}},
                tables={"reuse": reuse, "sources": said})  # fmt: skip
-    plan = procure.solve(own, gap=0.01, threads=1)
+    plan = planned(own, gap=0.01)
     stated = plan.summary["provenance"]
     (measured,) = stated["telemetry"]
     assert (measured["table"], measured["rows"], measured["sources"]) == ("reuse", 2, ["trace of March"])
