@@ -15,6 +15,9 @@ from procure.program import Program
 from procure.program.declare import Rows, block_of, declaration
 from procure.timekey import TimeKey
 
+MOST_SHORT_GAP = 1e4 * SERVED
+"""Basis points of the weighted planned demand by which a least shortfall may lie above its bound: as a share of demand,
+what counts as served of each workload."""
 MOST_SHORT_TOLERANCE = 1e-2
 LEAST_SHORT_TOLERANCE = 1e-4
 """Basis points of the weighted planned demand; less is beyond what a search in whole numbers can prove."""
@@ -66,9 +69,22 @@ class Compiled:
         A hundredth at most, and no more than what counts as served of the smallest workload: else all of a small one
         could be dropped for nothing as soon as anything is short.
         """
+        return float(min(MOST_SHORT_TOLERANCE, max(SERVED * self._smallest, LEAST_SHORT_TOLERANCE)))
+
+    @property
+    def short_gap(self) -> float:
+        """Basis points of shortfall at which a least shortfall that is hard to prove is near enough.
+
+        :data:`MOST_SHORT_GAP`, or half of the smallest workload of a quarter where that is less, so that none is given
+        up for it; never less than what is told apart.
+        """
+        return float(max(min(MOST_SHORT_GAP, self._smallest / 2), self.short_tolerance))
+
+    @property
+    def _smallest(self) -> float:
+        """Basis points that the smallest workload of a block weighs."""
         weights = self.matrix[np.flatnonzero(self.mendable)].data
-        smallest = weights[weights > 0].min(initial=np.inf)
-        return float(min(MOST_SHORT_TOLERANCE, max(SERVED * smallest, LEAST_SHORT_TOLERANCE)))
+        return float(weights[weights > 0].min(initial=np.inf))
 
     def column(self, variable: Any) -> int:
         """Position of a Pyomo variable, or -1 where no row or objective mentions it."""

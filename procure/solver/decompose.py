@@ -50,6 +50,12 @@ NEAR_GAP = 0.002
 """Relative gap of masters near the incumbent: little is left to choose there."""
 NEAR_FLEETS = 4
 """Fleets near the incumbent that are asked about in a row, while it says little; one each time later."""
+MEND_GAP = 0.01
+"""Relative gap of masters near a fleet that nearly serves."""
+CHEAP_GAP = 0.03
+"""Relative gap in money of the fleets of least shortfall."""
+FINISHING_SECONDS = 60.0
+"""Wall seconds at most to make a plan of the fleet that is kept when time is over; one round of quarters each."""
 
 
 @dataclass(frozen=True)
@@ -82,15 +88,67 @@ class Decomposition:
         them."""
         shorts = compiled.shortfall[self.columns] != 0.0
         self.shorts = np.flatnonzero(shorts)
+        self.nearest: np.ndarray | None = None
+        """The fleet that falls least short of those asked about, the cheapest of them, with its shortfall."""
+        self._nearest_rank = float("inf"), float("inf")
+        self.relaxed: np.ndarray | None = None
+        """The optimum of the whole relaxation of cost, once one was found."""
 
-    def solve(self, objective: str, most_short: float | None) -> Solution:
-        """Least ``cost`` or least ``shortfall``, with a total shortfall of at most ``most_short`` where given."""
+    def remember(self, x: np.ndarray, money: float) -> None:
+        """Keep a fleet that can be served, with its shortfall among ``x``, if it is the nearest to serve all so far."""
+        rank = round(float(x[self.shorts].sum()) / self.compiled.short_tolerance), money
+        if rank < self._nearest_rank:
+            self.nearest, self._nearest_rank = x.copy(), rank
+
+    def kept(self) -> tuple[Solution, Solution] | None:
+        """The nearest fleet as a plan: its shortfall, and its cheapest service; None where no fleet was asked about.
+
+        For a search that ended before the stages did. It takes two rounds of quarters, whatever time is left.
+        """
+        if self.nearest is None:
+            return None
+        with self.options.finishing(FINISHING_SECONDS):
+            try:
+                return self._kept(self.nearest.copy())
+            except OutOfTime:
+                return None
+
+    def _kept(self, x: np.ndarray) -> tuple[Solution, Solution] | None:
+        self._regime(None)
+        x[self.shorts] = 0.0
+        outcomes = self.evaluate(x, "shortfall")
+        for block, outcome in zip(self.blocks, outcomes, strict=True):
+            x[block.short_columns] += outcome.excess
+        outcomes = self.evaluate(x, "cost")
+        if not np.isfinite(x).all() or any(o.cost is None for o in outcomes):
+            return None
+        values = self.values(x, outcomes)
+        cost, short = float(self.compiled.cost @ values), float(self.compiled.shortfall @ values)
+        return Solution("limit", values, short, 0.0), Solution("limit", values, cost, None)
+
+    def values(self, x: np.ndarray, outcomes: list[Outcome]) -> np.ndarray:
+        """The columns of the whole program, from the fleet and what its blocks say."""
+        values = np.zeros(len(self.compiled.columns))
+        values[self.columns] = x
+        for block, outcome in zip(self.blocks, outcomes, strict=True):
+            values[block.columns] = outcome.values
+        return values
+
+    def _regime(self, most_short: float | None) -> None:
+        """Let the blocks tolerate what counts as served, or not, as a stage does."""
         for block in self.blocks:
             block.tolerate(tolerates(most_short))
         if self._strict and tolerates(most_short):
             self.cuts.clear()  # they hold where nothing is tolerated, and no further
+        if self._strict == tolerates(most_short):
+            self._nearest_rank = float("inf"), float("inf")  # short otherwise than it was said to be
         self._strict = not tolerates(most_short)
-        return _Run(self, objective, most_short).solve()
+
+    def solve(self, objective: str, most_short: float | None) -> Solution:
+        """Least ``cost`` or least ``shortfall``, with a total shortfall of at most ``most_short`` where given."""
+        self._regime(most_short)
+        stage = _LeastShort(self) if objective == "shortfall" else _Run(self, objective, most_short)
+        return stage.solve()
 
     def evaluate(self, x: np.ndarray, objective: str) -> list[Outcome]:
         """What every block says at a fleet."""
@@ -109,6 +167,8 @@ class _Run:
         self.master = Master(
             parent.compiled, parent.columns, parent.rows, parent.blocks, objective, most_short, parent.options
         )
+        self.masters = [self.master]
+        """All that are told what the quarters answer."""
         self.master.listener = self._tell
         self._told = 0.0
         self.inside: np.ndarray | None = None
@@ -139,7 +199,8 @@ class _Run:
 
     def _keep(self, cut: Cut) -> None:
         self.parent.cuts.append(cut)
-        self.master.add(cut)
+        for master in self.masters:
+            master.add(cut)
 
     def _with_excess(self, x: np.ndarray, outcomes: list[Outcome]) -> np.ndarray:
         """The same fleet with the shortfall that its quarters turn out to need."""
@@ -153,6 +214,7 @@ class _Run:
         if any(np.isinf(o.excess) for o in outcomes):
             return
         served = self._with_excess(x, outcomes)
+        self.parent.remember(served, float(self.parent.compiled.cost[self.parent.columns] @ served))
         if any(o.cost is None for o in outcomes) and self.objective == "cost":
             if self.most_short is None or served[self.parent.shorts].sum() > self.most_short:
                 return
@@ -164,6 +226,8 @@ class _Run:
             total += sum(o.cost or 0.0 for o in outcomes)
         if total < self.best_cost:
             self.best, self.best_cost, self.best_outcomes = served, total, outcomes
+            if self.objective == "cost":
+                self.options.unhurried()
 
     def _start(self) -> np.ndarray | None:
         """The incumbent as the master knows it, with what its quarters cost."""
@@ -213,6 +277,10 @@ class _Run:
             return self._finish()
 
     def _search(self) -> Solution:
+        if self.parent.nearest is None:
+            self._begin()
+        elif not tolerates(self.most_short):
+            self._take_over(self.parent.nearest)
         outcome = self._relaxation()
         if outcome is not None:
             return outcome
@@ -238,6 +306,7 @@ class _Run:
             new = self._visit(found.x, found.theta)
             if new and self._again(found.x):
                 new = self._tighten(found.x)
+            self._mend(found.x)
             if self._far_off():
                 self._try_with_margin()
                 self._look_near(NEAR_FLEETS)
@@ -254,6 +323,20 @@ class _Run:
             elif not new:
                 break
         return self._finish()
+
+    def _begin(self) -> None:
+        """Ask about the cheapest fleet that the master knows of, as a rule what stands: short or not, it is a plan."""
+        found = self.master.whole(ROUGH_GAP, ROUGH_SECONDS, INFINITY, None)
+        if found.x is not None and found.theta is not None:
+            self._visit(found.x, found.theta)
+
+    def _take_over(self, x: np.ndarray) -> None:
+        """Take the nearest fleet of earlier stages for the incumbent, as far as this stage allows its shortfall."""
+        x = x.copy()
+        if self.objective == "shortfall":
+            x[self.parent.shorts] = 0.0  # the quarters say anew what they are short of
+        self._offer(x, self.parent.evaluate(x, self.objective))
+        self.options.report(self.objective, self._incumbent(), None)
 
     def _round_up(self) -> None:
         """A first plan: a fleet in whole numbers that has no less than the point inside."""
@@ -281,7 +364,8 @@ class _Run:
         broken = [o.cut for o in self._last if o.cut.feasibility and o.cut.value(x) > 0.0]
         for cut in broken:
             further = max(cut.value(x), CLEARLY * cut.scale)
-            self.master.add(replace(cut, constant=cut.constant + further))
+            for master in self.masters:
+                master.add(replace(cut, constant=cut.constant + further))
         return len(broken)
 
     def _propose(self, aim: float, exact: bool) -> Proposal:
@@ -302,6 +386,10 @@ class _Run:
             return
         self._visit(found.x, found.theta)
 
+    def _near(self, x: np.ndarray, gap: float) -> Proposal:
+        """The master's best fleet within a unit of each kind of another one."""
+        return self.master.near(x, NEAR_UNITS, gap, ROUGH_SECONDS)
+
     def _look_near(self, fleets: int) -> None:
         """Look for better fleets a few units from the incumbent, where few cuts are missing.
 
@@ -311,7 +399,19 @@ class _Run:
         for _ in range(fleets):
             if self.best is None or self._gap() <= self._target() or self.options.left() <= 0:
                 return
-            found = self.master.near(self.best, NEAR_UNITS, NEAR_GAP, ROUGH_SECONDS)
+            found = self._near(self.best, NEAR_GAP)
+            if found.x is None or found.theta is None or not self._visit(found.x, found.theta):
+                return
+
+    def _mend(self, x: np.ndarray) -> None:
+        """Look for a fleet that is served within one unit of one that nearly is.
+
+        Each answer says what the last unit that is missing must be; a whole master would look for it everywhere.
+        """
+        for _ in range(NEAR_FLEETS):
+            if not any(o.excess > 0.0 for o in self._last) or self.options.left() <= 0:
+                return
+            found = self._near(x, MEND_GAP)
             if found.x is None or found.theta is None or not self._visit(found.x, found.theta):
                 return
 
@@ -391,22 +491,31 @@ class _Run:
 
         Its row duals are the first cuts: with them alone the master's relaxation is as high as the whole one.
         """
+        if self.parent.relaxed is not None:  # of a stage that allowed less shortfall, and its cuts are known
+            return self.parent.relaxed, float("inf")
+        return self._relaxation_of(self.objective, self.most_short)
+
+    def _relaxation_of(self, objective: str, most_short: float | None) -> tuple[np.ndarray | None, float]:
+        """The whole relaxation of an objective with the total shortfall held to a most, by interior point."""
         compiled = self.parent.compiled
         solver = new_solver(self.options)
         set_option(solver, "solver", "ipx")
         set_option(solver, "run_crossover", "off")
-        stage = limited(compiled, self.most_short)
-        cost = compiled.cost if self.objective == "cost" else compiled.shortfall
+        stage = limited(compiled, most_short)
+        cost = compiled.cost if objective == "cost" else compiled.shortfall
         load(solver, stage.matrix, cost, (stage.row_lower, stage.row_upper), (compiled.col_lower, stage.col_upper))
         answer = run(solver, self.options.left())
         if answer.values is None or answer.objective is None:
             return None, float("inf")
         if answer.row_dual is not None:
             for block in self.parent.blocks:
-                cut = block.cut(answer.row_dual[block.rows], feasibility=self.objective == "shortfall")
+                cut = block.cut(answer.row_dual[block.rows], feasibility=objective == "shortfall")
                 if cut is not None:
                     self._keep(cut)
-        return np.asarray(answer.values[self.parent.columns]), answer.objective
+        inside = np.asarray(answer.values[self.parent.columns])
+        if objective == "cost":
+            self.parent.relaxed = inside
+        return inside, answer.objective
 
     def _incumbent(self) -> float | None:
         return self.best_cost if self.best is not None else None
@@ -414,13 +523,79 @@ class _Run:
     def _finish(self) -> Solution:
         if self.best is None:
             return Solution("limit", None, None, self.bound, self.iterations)
-        compiled = self.parent.compiled
-        values = np.zeros(len(compiled.columns))
-        x = self.best.copy()
-        values[self.parent.columns] = x
-        for block, outcome in zip(self.parent.blocks, self.best_outcomes, strict=True):
-            values[block.columns] = outcome.values
+        values = self.parent.values(self.best, self.best_outcomes)
         if self.bound > self.best_cost + 1e-4 * max(1.0, abs(self.best_cost)):
             raise RuntimeError(f"the bound {self.bound} is above the plan's {self.best_cost}: a cut cannot be right")
         status = "optimal" if self._gap() <= self._target() else "limit"
         return Solution(status, values, self.best_cost, min(self.bound, self.best_cost), self.iterations)
+
+
+class _LeastShort(_Run):
+    """The stage of least shortfall: bounds from masters of shortfall, fleets from masters of cost.
+
+    A master of shortfall alone does not know what a fleet costs, and buys all that fits. It says how much must be
+    short at least; the cheapest fleet that the cuts allow at that shortfall is then asked about.
+    """
+
+    def __init__(self, parent: Decomposition) -> None:
+        super().__init__(parent, "shortfall", None)
+        self.cheap = Master(
+            parent.compiled, parent.columns, parent.rows, parent.blocks, "cost", INFINITY, parent.options
+        )
+        for cut in parent.cuts:
+            self.cheap.add(cut)
+        self.masters.append(self.cheap)
+
+    def _near(self, x: np.ndarray, gap: float) -> Proposal:
+        """The cheapest fleet near another one that may be clearly less short than the incumbent."""
+        self.cheap.hold(max(self.best_cost - self._target(), 0.0))
+        return self.cheap.near(x, NEAR_UNITS, gap, ROUGH_SECONDS)
+
+    def _cheapest(self, x: np.ndarray, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The cheapest fleet that the cuts allow at the shortfall of a fleet, or that fleet itself."""
+        self.cheap.hold(float(x[self.parent.shorts].sum()) + self._target() / 4)
+        found = self.cheap.whole(CHEAP_GAP, ROUGH_SECONDS, INFINITY, np.append(x, theta))
+        return (x, theta) if found.x is None or found.theta is None else (found.x, found.theta)
+
+    def _round_up(self) -> None:
+        """Nothing: the relaxation of shortfall buys whatever fits, and so would a fleet that has no less."""
+
+    def _near_enough(self) -> bool:
+        """Whether a shortfall that took long to prove is near enough to its bound."""
+        return self._gap() <= self.parent.compiled.short_gap
+
+    def _search(self) -> Solution:
+        if self.parent.nearest is not None:
+            self._take_over(self.parent.nearest)
+        if self.parent.relaxed is None:
+            outcome = self._relaxation()
+            if outcome is not None:
+                return outcome
+            # What service costs is known from its duals, whatever fleets turn out to be short of beyond the relaxation.
+            self._relaxation_of("cost", max(self.bound, 0.0) + self._target())
+        self.bound = max(self.bound, 0.0)
+        cpu_s = ROUGH_SECONDS
+        while self._gap() > self._target() and self.options.left() > 0:
+            self.iterations += 1
+            found = self.master.whole(0.0, cpu_s, self._enough(), self._start())
+            if found.status == "infeasible":
+                return Solution("infeasible", None, None, None, self.iterations)
+            self.bound = max(self.bound, found.bound or 0.0)
+            self.options.report(self.objective, self._incumbent(), self.bound)
+            if self._gap() <= self._target() or (found.status == "limit" and self._near_enough()):
+                break
+            if found.x is None or found.theta is None:
+                cpu_s *= 2.0
+                continue
+            x, theta = self._cheapest(found.x, found.theta)
+            new = self._visit(x, theta)
+            if new and self._again(x):
+                new = self._tighten(x)
+            self._mend(x)
+            self._look_near(NEAR_FLEETS)
+            self.options.report(self.objective, self._incumbent(), self.bound)
+            if not new:
+                if cpu_s == INFINITY:
+                    break
+                cpu_s = 4.0 * cpu_s if self._gap() > self._target() else INFINITY
+        return self._finish()

@@ -6,7 +6,8 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -66,6 +67,8 @@ class Options:
     stop: Callable[[], bool] | None = None
     started: float = field(default_factory=time.perf_counter)
     _told: Progress | None = None
+    _until: float = float("inf")
+    _regardless: bool = False
 
     def __post_init__(self) -> None:
         """Refuse what no search can follow.
@@ -85,10 +88,38 @@ class Options:
         self.gap = max(self.gap, CLOSED)
 
     def left(self) -> float:
-        """Seconds left; none once it is asked to stop."""
+        """Seconds left, of a stage that has a share of them for that stage; none once it is asked to stop."""
+        now = time.perf_counter()
+        if self._regardless:
+            return self._until - now
         if self.stop is not None and self.stop():
             return 0.0
-        return self.time_limit_s - (time.perf_counter() - self.started)
+        return min(self.time_limit_s - (now - self.started), self._until - now)
+
+    @contextmanager
+    def share(self, part: float) -> Iterator[None]:
+        """Leave a stage no more than a part of the time that is left, until :meth:`unhurried`."""
+        before = self._until
+        self._until = min(before, time.perf_counter() + part * max(self.left(), 0.0))
+        try:
+            yield
+        finally:
+            self._until = before
+
+    def unhurried(self) -> None:
+        """Let the stage that runs have all the time that is left: it has found what later stages were to look for."""
+        if not self._regardless:
+            self._until = float("inf")
+
+    @contextmanager
+    def finishing(self, seconds: float) -> Iterator[None]:
+        """Some seconds to make a plan of what is known, though the time is over or a stop was asked for."""
+        before = self._until, self._regardless
+        self._until, self._regardless = time.perf_counter() + seconds, True
+        try:
+            yield
+        finally:
+            self._until, self._regardless = before
 
     def report(self, phase: str, incumbent: float | None, bound: float | None) -> None:
         """Tell whoever listens."""

@@ -60,6 +60,7 @@ class Master:
         part = compiled.matrix[rows][:, columns]
         matrix = sparse.hstack([part, sparse.csr_matrix((part.shape[0], self.blocks))])
         lower, upper = compiled.row_lower[rows], compiled.row_upper[rows]
+        self._held = len(lower)
         if most_short is not None:
             total = np.append((compiled.shortfall[columns] != 0.0).astype(float), np.zeros(self.blocks))
             matrix = sparse.vstack([matrix, sparse.csr_matrix(total)])
@@ -90,6 +91,10 @@ class Master:
         if cut.feasibility:
             self._feasibility.append((row, cut, scale))
 
+    def hold(self, most_short: float) -> None:
+        """Hold the total shortfall to another most; for masters that hold it."""
+        self.solver.changeRowBounds(self._held, -INFINITY, most_short)
+
     def relaxed(self) -> Proposal:
         """The optimum of the relaxation."""
         answer = self._run(np.zeros_like(self.integer), self.options.left())
@@ -103,8 +108,9 @@ class Master:
     def nearly_whole(self, gap: float, cpu_s: float, enough: float, start: np.ndarray | None, size: float) -> Proposal:
         """A fleet in whole numbers whose bound lets cheap units be fractional, which is proven several times faster.
 
-        The major integers are solved for, then fixed, and the minor ones made whole beside them. Without such a
-        completion all integers are solved for. ``size`` is about what the whole costs: it says what is cheap.
+        The major integers are solved for, then fixed, and the minor ones made whole beside them, or beside others
+        within one unit. Without such a completion all integers are solved for. ``size`` is about what the whole costs:
+        it says what is cheap.
         """
         major = self.integer & ~self._minor(size)
         if (major == self.integer).all():
@@ -115,6 +121,9 @@ class Master:
         fixed = np.flatnonzero(major)
         at = np.round(rough.values[fixed])
         answer = self._search_within(fixed, at, at, gap / 4, POLISH_SECONDS)
+        if answer.values is None:  # no whole numbers of minor ones beside exactly these
+            low, high = np.maximum(self._lower[fixed], at - 1.0), np.minimum(self._upper[fixed], at + 1.0)
+            answer = self._search_within(fixed, low, high, gap, POLISH_SECONDS)
         if answer.values is None:
             return self.whole(gap, cpu_s, enough, start)
         return self._proposal(answer, rough.bound, whole=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Literal
@@ -39,6 +40,11 @@ from procure.solver.whole import solve_whole
 from procure.timekey import one_block, summed, time_keys
 
 Method = Literal["decomposed", "whole"]
+
+SHARE_TO_SERVE_ALL = 0.5
+"""Of the time, what may be spent on finding a fleet that serves everything before a short one is looked for."""
+SHARE_TO_BE_LEAST_SHORT = 0.5
+"""Of the time left then, what the least shortfall may take: the rest is for what its fleet costs."""
 
 
 class Infeasible(Exception):
@@ -157,23 +163,34 @@ def _stages(compiled: Compiled, options: Options, method: Method, instance: Inst
     if method == "decomposed":
         decomposition = Decomposition(compiled, options)
         run: Callable[[str, float | None], Solution] = decomposition.solve
-    else:
+        share: Callable[[float], AbstractContextManager[None]] = options.share
+    else:  # a run of the whole program must not end early where it has a plan
+
+        def share(part: float) -> AbstractContextManager[None]:
+            return nullcontext()
 
         def run(objective: str, most: float | None) -> Solution:
             return solve_whole(compiled, options, objective, most)
 
-    final = run("cost", 0.0)
-    if final.values is not None or (final.status != "infeasible" and options.left() <= 0):
+    with share(SHARE_TO_SERVE_ALL):
+        final = run("cost", 0.0)
+    if final.values is not None:
         return Solution("optimal", None, 0.0, 0.0), final
-    least = run("shortfall", None)
-    if least.status == "infeasible":
-        raise Infeasible(smallest_violation(compiled, options, instance))
-    if least.objective is None:
+    if final.status == "infeasible" or options.left() > 0:
+        with share(SHARE_TO_BE_LEAST_SHORT):
+            least = run("shortfall", None)
+        if least.status == "infeasible":
+            raise Infeasible(smallest_violation(compiled, options, instance))
+        if least.objective is not None:
+            final = run("cost", _held(least, compiled))
+            if final.values is not None:
+                return least, final
+            if method == "whole":
+                return least, Solution("limit", least.values, None, final.bound)
+    kept = decomposition.kept() if method == "decomposed" else None
+    if kept is None:
         raise _no_plan(options)
-    final = run("cost", _held(least, compiled))
-    if final.values is None:
-        final = Solution("limit", least.values, None, final.bound)
-    return least, final
+    return kept
 
 
 def _no_plan(options: Options) -> NoPlan:

@@ -1,0 +1,110 @@
+"""However a search ends, the plan that is kept costs what its service needs, and not all that would fit the limits."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from tiny_case import budget, tiny
+
+import procure
+from procure.instance import build
+from procure.plan import Status
+from procure.program import build as build_program
+from procure.solver import NoPlan
+from procure.solver.compile import compile_program
+from procure.solver.decompose import Decomposition
+from procure.solver.highs import Options
+
+PEAKS = {"chat": [100.0, 120.0, 130.0, 140.0, 150.0, 160.0]}
+
+
+def late() -> Any:
+    """The first quarter is inside the lead time and short whatever is bought; money and room are left for far more."""
+    return tiny(peaks=PEAKS, planned=3, lead=1, sites=({"positions": 60.0},))
+
+
+def at_the_edge() -> Any:
+    """Parts of racks would serve all within the budget, whole ones do not."""
+    return tiny(
+        peaks=PEAKS, planned=3, sites=({"positions": 60.0},), tables={"budget": budget(1.5e7, 2e6, 2e6, 9e7, 9e7)}
+    )
+
+
+@pytest.fixture(params=[late, at_the_edge])
+def case_and_plan(request, solved={}) -> Any:  # noqa: B006 - each case is solved once
+    if request.param not in solved:
+        case = request.param()
+        solved[request.param] = case, procure.solve(case, threads=1, gap=1e-4)
+    return solved[request.param]
+
+
+def capital(plan: Any) -> float:
+    return float(plan.purchases["capex_usd"].sum())
+
+
+def test_the_cases_are_short_and_their_least_cost_is_proven(case_and_plan):
+    _, best = case_and_plan
+    assert best.status is Status.SHORT
+    assert len(best.purchases)
+
+
+@pytest.mark.parametrize("rounds", [2, 3, 5, 9])
+def test_a_search_cut_off_after_some_rounds_of_quarters_keeps_a_plan_whose_money_is_sane(
+    case_and_plan, monkeypatch, rounds
+):
+    case, best = case_and_plan
+    asked: list[int] = []
+    evaluate, left = Decomposition.evaluate, Options.left
+
+    def counted(self: Any, x: Any, objective: str) -> Any:
+        asked.append(1)
+        return evaluate(self, x, objective)
+
+    monkeypatch.setattr(Decomposition, "evaluate", counted)
+    monkeypatch.setattr(
+        Options, "left", lambda self: 0.0 if len(asked) >= rounds and not self._regardless else left(self)
+    )
+    plan = procure.solve(case, threads=1, gap=1e-4)
+    assert plan.tables["checks"]["holds"].all()
+    assert plan.status in (Status.LIMIT, Status.SHORT)
+    assert plan.summary["shortfall"]["share"] >= best.summary["shortfall"]["share"] - 1e-5
+    assert capital(plan) <= 1.1 * capital(best) + 1.0
+
+
+def test_where_the_cost_of_the_least_shortfall_is_never_searched_for_its_fleet_is_cheap_all_the_same(
+    case_and_plan, monkeypatch
+):
+    case, best = case_and_plan
+    solve = Decomposition.solve
+
+    def cut_off(self: Any, objective: str, most_short: float | None) -> Any:
+        if objective == "cost" and most_short:
+            self.options.time_limit_s = 0.0
+        return solve(self, objective, most_short)
+
+    monkeypatch.setattr(Decomposition, "solve", cut_off)
+    plan = procure.solve(case, threads=1, gap=1e-4)
+    assert plan.status is Status.LIMIT
+    assert plan.summary["shortfall"]["share"] == pytest.approx(best.summary["shortfall"]["share"], abs=2e-5)
+    assert plan.objective_usd <= best.objective_usd + 0.05 * capital(best)
+
+
+def test_a_wish_to_stop_keeps_what_stands_once_the_quarters_have_been_asked_about_it():
+    told: list[Any] = []
+    plan = procure.solve(
+        late(), threads=1, progress=told.append, stop=lambda: any(p.phase == "whole relaxation" for p in told)
+    )
+    assert plan.status is Status.LIMIT
+    assert plan.tables["checks"]["holds"].all()
+    with pytest.raises(NoPlan, match="Stopped"):
+        procure.solve(late(), threads=1, stop=lambda: True)
+
+
+def test_a_shortfall_that_is_near_enough_never_gives_up_a_workload():
+    small = {"chat": PEAKS["chat"], "tiny": [0.001] * 6}
+    compiled = compile_program(build_program(build(tiny(peaks=small, planned=3))))
+    alone = compile_program(build_program(build(tiny(peaks=PEAKS, planned=3))))
+    weights = compiled.matrix[compiled.mendable].data
+    assert compiled.short_gap < weights[weights > 0].min()
+    assert alone.short_gap == pytest.approx(0.2)
