@@ -71,6 +71,10 @@ class Solved:
         checks = verify(plan, self.case, self.instance)
         return set(checks.loc[~checks["holds"], "check"])
 
+    def fails(self, check: str, plan: Plan) -> bool:
+        """Whether one check fails for a plan of the case; no other is worked out."""
+        return _fails(faults_by_check(plan, self.case, self.instance)[check])
+
     def seen(self, plan: Plan, first: str = "") -> bool:
         """Whether any check fails for a plan of the case: :meth:`failing`, which ends with the first that does.
 

@@ -25,6 +25,7 @@ CALLED_BY_OTHERS = {
     "pytest_collection_modifyitems": "pytest",
     "_packaged_read_once": "pytest",
     "undrawn": "pytest, for tests that name it in usefixtures",
+    "unpictured": "pytest, the same",
     "changed_ns": "the cache of files, which reads a changed file again",
 }
 FOR_USERS = {
@@ -115,36 +116,49 @@ def members(path: Path) -> set[int]:
 
 
 @cache
-def unused(*folders: str) -> dict[str, str]:
-    """Names that nothing in the folders uses, with where each stands; looked for once."""
-    need("vulture")
+def unused(*folders: str, beside: tuple[str, ...] = ()) -> tuple[dict[str, str], dict[str, str]]:
+    """Names that nothing in the folders uses, with where each stands; and what is left when others stand beside them."""
+    """Names that nothing in the folders uses, with where each stands; and what is left once others stand beside them."""
     from vulture import Vulture
 
     found = Vulture(ignore_decorators=["@field_validator*", "@model_validator*"])
-    found.scavenge([str(ROOT / folder) for folder in folders])
-    return {
-        item.name: f"{item.filename}:{item.first_lineno} {item.typ} {item.name}"
-        for item in found.get_unused_code()
-        if item.typ in KINDS and not (item.typ == "variable" and item.first_lineno in members(item.filename))
-    }
+
+    def left(more: tuple[str, ...]) -> dict[str, str]:
+        found.scavenge([str(ROOT / folder) for folder in more])
+        return {
+            item.name: f"{item.filename}:{item.first_lineno} {item.typ} {item.name}"
+            for item in found.get_unused_code()
+            if item.typ in KINDS and not (item.typ == "variable" and item.first_lineno in members(item.filename))
+        }
+
+    alone = left(folders)
+    return alone, left(beside) if beside else alone
+
+
+def dead() -> tuple[dict[str, str], dict[str, str]]:
+    """What nothing uses in the package, and in it and its tests."""
+    return unused("procure", "benchmarks", beside=("tests",))
 
 
 def test_nothing_stands_that_nothing_uses():
-    dead = unused("procure", "tests", "benchmarks")
-    assert {name: place for name, place in dead.items() if name not in CALLED_BY_OTHERS} == {}
+    _, everywhere = dead()
+    assert {name: place for name, place in everywhere.items() if name not in CALLED_BY_OTHERS} == {}
 
 
 def test_nothing_in_the_package_is_used_by_its_tests_alone():
-    dead = unused("procure", "benchmarks")
+    package, _ = dead()
     known = CALLED_BY_OTHERS.keys() | FOR_USERS.keys()
-    assert {name: place for name, place in dead.items() if name not in known} == {}
+    assert {name: place for name, place in package.items() if name not in known} == {}
 
 
 def test_every_name_that_is_excused_needs_it():
-    dead = unused("procure", "tests", "benchmarks").keys() | unused("procure", "benchmarks").keys()
-    assert CALLED_BY_OTHERS.keys() | FOR_USERS.keys() <= dead
+    package, everywhere = dead()
+    assert CALLED_BY_OTHERS.keys() | FOR_USERS.keys() <= package.keys() | everywhere.keys()
 
 
 def test_what_nothing_uses_is_found(tmp_path):
     (tmp_path / "one.py").write_text("import os\n\n\ndef used():\n    return 1\n\n\ndef never():\n    return used()\n")
-    assert unused(str(tmp_path)).keys() == {"os", "never"}
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "tests" / "two.py").write_text("from one import never\n\nnever()\n")
+    package, everywhere = unused(str(tmp_path / "one.py"), beside=(str(tmp_path / "tests"),))
+    assert (package.keys(), everywhere.keys()) == ({"os", "never"}, {"os"})

@@ -40,17 +40,20 @@ def findings(case, instance):
     return check_case(case, instance)
 
 
+@pytest.mark.slow(seconds=4)
 def test_the_example_passes_its_own_arithmetic(findings):
     assert findings["holds"].all(), show(findings)
     assert show(findings).endswith("all hold.")
 
 
+@pytest.mark.slow(seconds=4)
 def test_an_order_stands_a_rounded_up_lead_time_later(findings):
     arrivals = of(findings, "Orders").set_index("item")["quarter"]
     assert arrivals["vr-nvl72"] == "2028Q1"  # 3.5 quarters, rounded up to 4
     assert arrivals["lpx"] == "2027Q3"
 
 
+@pytest.mark.slow(seconds=4)
 def test_too_little_power_is_said_with_the_quarter_and_the_amounts(case, instance):
     limits = instance["site_limits"].copy()
     limits.loc[limits["resource"] == "power_kw", "limit"] = 100.0
@@ -65,6 +68,7 @@ def test_too_little_power_is_said_with_the_quarter_and_the_amounts(case, instanc
     assert room.loc["lakeside positions", "holds"]
 
 
+@pytest.mark.slow(seconds=4)
 def test_a_workload_that_no_standing_pool_reaches_fails_and_names_the_pools_that_would(case, instance):
     early = instance["rates"].copy()
     premium = early["workload"] == "code-agent-premium"

@@ -434,6 +434,7 @@ def test_the_verb_names_the_nearest_scenario(tmp_path):
     assert "'large-coding'" in str(result.exception)
 
 
+@pytest.mark.usefixtures("unpictured")
 def test_tables_of_a_trace_make_a_workload_with_its_lengths_and_hits(tmp_path, chat):
     """workloads.csv, lengths.csv and reuse.csv in a case give back the tokens and the hit rate of the trace."""
     write(chat, tmp_path, workload="ours", scenario="chat")

@@ -78,6 +78,7 @@ def test_what_a_table_proves_is_said(tmp_path, heading, times, span_s, said):
     assert any(said in sentence for sentence in trace.sentences)
 
 
+@pytest.mark.usefixtures("unpictured")
 def test_the_verb_asks_for_the_unit_with_exit_code_2(tmp_path, capsys):
     path = tmp_path / "t.csv"
     path.write_text("timestamp,input_tokens,output_tokens\n0,1,1\n60,1,1\n")
@@ -166,6 +167,7 @@ def test_runs_one_a_line_are_read_and_totals_alone_refused(tmp_path):
 # ------------------------------------------------------------------------ tables of a case
 
 
+@pytest.mark.usefixtures("unpictured")
 def test_what_a_case_takes_is_written_under_its_own_names(tmp_path):
     """Rows of every table that is written type and check as rows of a case."""
     trace = analyse([TRACES / "bailian_like.jsonl.gz"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import zipfile
 from collections.abc import Callable
+from functools import lru_cache
 from pathlib import Path
 
 import openpyxl
@@ -24,13 +25,23 @@ ERRORS = ("#REF!", "#NAME?", "#VALUE!", "#DIV/0!", "#N/A", "#NUM!", "#NULL!", "E
 HOSTILE = '=cmd|"/c calc"!A1<b>&*?~$x$_{' + "n" * 300
 
 
+def opened(path: Path, values: bool = False) -> openpyxl.Workbook:
+    """A workbook with its formulas or with their stored values, parsed once as it stands: to be read, not changed."""
+    return _parsed(path, path.stat().st_mtime_ns, values)
+
+
+@lru_cache(maxsize=4)
+def _parsed(path: Path, _: int, values: bool) -> openpyxl.Workbook:
+    return openpyxl.load_workbook(path, data_only=values)
+
+
 def cells(path: Path, values: bool) -> dict[tuple[str, str], object]:
-    book = openpyxl.load_workbook(path, data_only=values)
+    book = opened(path, values)
     return {(s.title, c.coordinate): c.value for s in book for row in s.iter_rows() for c in row if c.value is not None}
 
 
 def formulas(path: Path) -> dict[tuple[str, str], str]:
-    book = openpyxl.load_workbook(path)
+    book = opened(path)
     return {(s.title, c.coordinate): str(c.value) for s in book for row in s.iter_rows() for c in row
             if c.data_type == "f"}  # fmt: skip
 
@@ -52,7 +63,7 @@ def differences(stored: dict, fresh: dict, where: dict) -> list:
 
 def labelled(path: Path, sheet: str, **labels: str) -> list[openpyxl.cell.Cell]:
     """The first row of a sheet whose columns hold these texts."""
-    for row in openpyxl.load_workbook(path, data_only=True)[sheet].iter_rows():
+    for row in opened(path, values=True)[sheet].iter_rows():
         if all(row["ABCDEFGH".index(column)].value == text for column, text in labels.items()):
             return list(row)
     raise AssertionError(f"no row {labels} on {sheet}")
@@ -64,7 +75,7 @@ def book(plan: Plan, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_every_sheet_is_there_and_shows_the_verdict(book: Path) -> None:
-    read = openpyxl.load_workbook(book, data_only=True)
+    read = opened(book, values=True)
     assert read.sheetnames == SHEETS
     assert {sheet.title: sheet["B3"].value for sheet in read} == dict.fromkeys(SHEETS, "PASS")
 
@@ -78,7 +89,7 @@ def test_stored_npv_is_the_objective_and_lines_are_the_costs(book: Path, plan: P
 
 def test_quarters_stand_in_the_same_columns_on_every_sheet(book: Path, plan: Plan) -> None:
     quarters = sorted(set(plan.tables["sla"]["quarter"]))
-    for sheet in openpyxl.load_workbook(book, data_only=True):
+    for sheet in opened(book, values=True):
         for row in sheet.iter_rows(values_only=True):
             if row[8:9] == (quarters[0],):
                 assert list(row[8 : 8 + len(quarters)]) == quarters, sheet.title
@@ -228,7 +239,7 @@ def test_a_plan_without_any_demand_or_order_can_be_reported(plan: Plan, tmp_path
     bare = {n: t.iloc[:0] for n, t in plan.tables.items() if n not in ("limits", "checks", "premises")}
     facts = {**plan.summary, "objective_usd": 0.0, "bound_usd": 0.0, "gap": 0.0}
     written = write_workbook(Plan(facts, {**plan.tables, **bare}), tmp_path / "bare.xlsx")
-    read = openpyxl.load_workbook(written, data_only=True)
+    read = opened(written, values=True)
     assert {sheet.title: sheet["B3"].value for sheet in read} == dict.fromkeys(SHEETS, "PASS")
     assert "2027Q1" in [cell.value for row in read["Purchases"].iter_rows() for cell in row]
 
@@ -238,7 +249,7 @@ def test_a_quarter_in_which_nothing_is_asked_keeps_its_column(plan: Plan, tmp_pa
         n: t[t["quarter"] != "2027Q2"] for n, t in plan.tables.items() if n in ("sla", "serving", "prefill", "demand")
     }
     written = write_workbook(Plan(plan.summary, {**plan.tables, **quiet}), tmp_path / "quiet.xlsx")
-    read = openpyxl.load_workbook(written, data_only=True)
+    read = opened(written, values=True)
     assert read["Money"]["B3"].value == "PASS"
     assert "2027Q2" in [cell.value for row in read["Money"].iter_rows() for cell in row]
 
@@ -259,7 +270,7 @@ def test_a_quarter_in_which_nothing_is_asked_keeps_its_column(plan: Plan, tmp_pa
 )
 def test_a_heading_is_the_schema_s_with_unit_and_meaning(book: Path, sheet: str, of: type[Row], name: str) -> None:
     column = of.schema.by_column[name]
-    cells = [cell for row in openpyxl.load_workbook(book)[sheet].iter_rows() for cell in row if cell.comment]
+    cells = [cell for row in opened(book)[sheet].iter_rows() for cell in row if cell.comment]
     assert {cell.comment.text for cell in cells if cell.value == column.heading} >= {column.meaning}
 
 
@@ -272,7 +283,7 @@ def test_a_row_of_service_is_the_schema_s_with_unit_and_meaning(book: Path) -> N
 
 def test_premises_show_their_whole_source_and_note(book: Path) -> None:
     """Texts are wrapped in rows high enough for them, and no row is higher than a spreadsheet allows."""
-    sheet = openpyxl.load_workbook(book)["Premises"]
+    sheet = opened(book)["Premises"]
     notes = [row[-1] for row in sheet.iter_rows(min_row=7) if row[-1].value]
     assert notes
     for cell in notes:

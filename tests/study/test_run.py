@@ -15,6 +15,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from solved_case import planned
 from tiny_case import tiny
 
 from procure.errors import InputError
@@ -38,6 +39,19 @@ def study(changes: list[dict[str, Any]] = CAPS, effort: Effort = EFFORT) -> Stud
 
 def of(other: Any) -> Study:
     return Study("sweep", other, CAPS, EFFORT)
+
+
+@pytest.fixture
+def known(monkeypatch: Any) -> None:
+    """Points whose case was solved before are not searched for again: for tests of what a study does around them.
+
+    Instances are built as ever, in stages. :func:`whole` and what is about the search itself do without.
+    """
+
+    def plan_of(case: Any, instance: Any, options: Any, method: Any) -> Plan:
+        return planned(case, gap=options.gap, method=method)
+
+    monkeypatch.setattr("procure.study.outcome.plan_of", plan_of)
 
 
 def facts(outcomes: list[Outcome]) -> list[tuple[Any, ...]]:
@@ -81,6 +95,7 @@ def test_the_same_study_again_works_nothing_out(whole: tuple[Path, list[Outcome]
     assert facts(study().run(whole[0])) == facts(whole[1])
 
 
+@pytest.mark.usefixtures("known")
 def test_what_was_stopped_lost_or_half_written_is_worked_out_again(tmp_path: Path) -> None:
     asked: list[Step] = []
     begun = study().run(tmp_path / "s", progress=asked.append, stop=lambda: bool(asked))
@@ -127,6 +142,7 @@ def test_another_study_in_its_folder_is_refused_with_what_differs(
     assert (whole[0] / "outcomes.jsonl").read_bytes() == before
 
 
+@pytest.mark.usefixtures("known")
 def test_a_bug_is_a_row_with_its_class_and_place_and_the_others_go_on(monkeypatch: Any) -> None:
     build = Solver._plan
 
@@ -145,6 +161,7 @@ def test_a_bug_is_a_row_with_its_class_and_place_and_the_others_go_on(monkeypatc
     assert not is_bug("")
 
 
+@pytest.mark.usefixtures("known")
 def test_two_runs_are_not_at_work_in_one_folder(tmp_path: Path) -> None:
     def again(_: Step) -> None:
         with pytest.raises(InputError, match="no other run"):
@@ -154,6 +171,7 @@ def test_two_runs_are_not_at_work_in_one_folder(tmp_path: Path) -> None:
     assert len(study().run(tmp_path / "s")) == 3
 
 
+@pytest.mark.usefixtures("known")
 def test_a_full_disk_ends_the_study_which_goes_on_from_there(tmp_path: Path, monkeypatch: Any) -> None:
     write = Plan.write
 
