@@ -117,8 +117,8 @@ def members(path: Path) -> set[int]:
 
 @cache
 def unused(*folders: str, beside: tuple[str, ...] = ()) -> tuple[dict[str, str], dict[str, str]]:
-    """Names that nothing in the folders uses, with where each stands; and what is left when others stand beside them."""
-    """Names that nothing in the folders uses, with where each stands; and what is left once others stand beside them."""
+    """Names that nothing in the folders uses, with where each stands; and what is left with others beside them."""
+    need("vulture")
     from vulture import Vulture
 
     found = Vulture(ignore_decorators=["@field_validator*", "@model_validator*"])
