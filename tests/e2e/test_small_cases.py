@@ -24,9 +24,9 @@ BOUGHT = [
     ("archive-rag", PRICE, "x2", VR | CMX),
     ("archive-rag", ENDURANCE, 0.7, VR | KIT),
     ("archive-rag", ENDURANCE, 0.3, VR | CMX),
-    ("agent-pod", ENDURANCE, 1, VR | CMX),
+    ("agent-pod", ENDURANCE, 1.5, VR | CMX),
     ("agent-pod", ENDURANCE, 2, VR | CMX | KIT),
-    ("agent-pod", ENDURANCE, 4, VR | KIT),
+    ("agent-pod", ENDURANCE, 3, VR | KIT),
     ("agent-pod", ENCLOSURE, "x1.6", VR | CMX),
     ("agent-pod", ENCLOSURE, "x2", VR),
 ]
