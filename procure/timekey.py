@@ -90,11 +90,12 @@ def unmixed(table: pd.DataFrame, by: Sequence[str] = (), across: Collection[str]
     for column in BESIDE_QUARTER:
         if column not in table.columns or column in by or column in across:
             continue
+        values = set(map(str, table[column].tolist())) - {""}
+        if len(values) < 2:
+            continue
         stated = table[table[column].astype(str) != ""]
-        if stated[column].nunique() > 1 and (
-            not by or stated.groupby(list(by), dropna=False)[column].nunique().max() > 1
-        ):
-            found = ", ".join(sorted(map(str, stated[column].unique())))
+        if not by or stated.groupby(list(by), dropna=False)[column].nunique().max() > 1:
+            found = ", ".join(sorted(values))
             what = f"One {column} at a time: rows by {', '.join(by) or 'nothing'} would mix several."
             faults.append(Fault("plan", 0, column, found, what, f"Keep the rows of one {column}, or group by it."))
     if faults:

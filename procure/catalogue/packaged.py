@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import groupby
 
 from procure.catalogue.aliases import Aliases
@@ -58,11 +59,20 @@ class Packaged:
 
     @classmethod
     def read(cls) -> Packaged:
-        """Read the packaged tables.
+        """The packaged tables, parsed once in a process for the files as they are now.
+
+        What a case states otherwise is laid over them, see :meth:`procure.catalogue.Catalogue.of`.
 
         Raises:
             InputError: a row that is wrong: the package is damaged.
         """
+        data = packaged_path("data")
+        files = sorted(path for part in _PARTS for path in data.glob(part))
+        return _parsed(tuple((str(path), (seen := path.stat()).st_mtime_ns, seen.st_size) for path in files))
+
+    @classmethod
+    def parsed(cls) -> Packaged:
+        """Read and parse the packaged tables, as :meth:`read`."""
         hardware = [path for path in sorted(packaged_path("data/hardware").glob("*.csv")) if path.name != "aliases.csv"]
         facts: dict[Key, Fact] = {}
         for path, fact in _facts([f"hardware/{file.name}" for file in hardware], ("sku", "attribute"), "").items():
@@ -97,6 +107,17 @@ class Packaged:
     def curves(self) -> tuple[str, ...]:
         """Names of reuse curves that a case may use: plain ones, with ``:low``, ``:base`` or ``:high``, and none."""
         return ("none", *sorted(f"{name}{end}" for name in self.returns for end in ("", *_ENDS)))
+
+
+_PARTS = ("premises*.csv", "hardware/*.csv", "scenarios/*.csv", "reuse/*.csv")
+"""Files under ``data`` that are read here."""
+
+
+@lru_cache(maxsize=1)
+def _parsed(files: tuple[tuple[str, int, int], ...]) -> Packaged:
+    """The packaged data for files by path, time of their last change and size."""
+    del files
+    return Packaged.parsed()
 
 
 _ENDS = tuple(f":{level}" for level in LEVELS)

@@ -52,7 +52,7 @@ def build(case: Case, cache: Cache | None = None) -> Instance:
         InputError: something in the case cannot be resolved, such as an unknown card or reuse curve.
     """
     ordered = replace(case, tables={name: in_order(frame) for name, frame in case.tables.items()})
-    run = Build(ordered, Cache() if cache is None else cache)
+    run = Build(ordered, cache)
     run.stage("demand", demand_of.build, "case")
     run.stage("rules", service.rules_of, "case")
     loads = run.stage("loads", service.loads, "case", "demand", "rules")

@@ -107,12 +107,20 @@ def reached_s(parts: Iterable[tuple[float, tuple[float, float], Curve]], asked: 
         (weight, seconds, np.clip((share - begin) / (end - begin), 0.0, 1.0), float(np.interp(end, share, seconds)))
         for weight, (begin, end), (share, seconds) in parts
     ]
-    low, high = 0.0, max((last for *_, last in known), default=np.inf)
-    for _ in range(50):
-        middle = (low + high) / 2
-        within = sum(weight * np.interp(middle, seconds, inside, left=0.0) for weight, seconds, inside, _ in known)
-        low, high = (low, middle) if within >= asked else (middle, high)
-    return high
+    last = max((last for *_, last in known), default=np.inf)
+    at = np.unique(np.concatenate([np.zeros(1), *(seconds for _, seconds, *_ in known)]))
+    within, before = np.zeros(len(at)), np.zeros(len(at))
+    for weight, seconds, inside, _ in known:
+        within += weight * np.interp(at, seconds, inside, left=0.0)
+        # Up to a node: a curve begins at its first node with the share that is then in time at once.
+        before += np.where(at > seconds[0], weight * np.interp(-at, -seconds[::-1], inside[::-1]), 0.0)
+    first = int(np.argmax(within >= asked))
+    if within[first] < asked:
+        return last
+    if first == 0 or before[first] < asked:
+        return min(float(at[first]), last)
+    part = (asked - within[first - 1]) / (before[first] - within[first - 1])
+    return min(float(at[first - 1] + part * (at[first] - at[first - 1])), last)
 
 
 def may_stand(tables: Mapping[str, pd.DataFrame]) -> set[tuple[str, int]]:

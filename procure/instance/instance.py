@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import pandas as pd
 
@@ -14,6 +15,7 @@ from procure.schema import Row, Span
 from procure.timekey import TimeKey, time_keys
 
 R = TypeVar("R", bound=Row)
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -25,6 +27,8 @@ class Instance:
 
     tables: dict[str, pd.DataFrame]
     settings: dict[str, Any]
+    _made: dict[Any, Any] = field(default_factory=dict, repr=False, compare=False)
+    """What was worked out of the tables, which do not change."""
 
     def __post_init__(self) -> None:
         for made in ROWS:
@@ -35,7 +39,15 @@ class Instance:
 
     def rows(self, of: type[R]) -> list[R]:
         """The rows of a table, by their class in :mod:`procure.instance.tables`."""
-        return of.rows(self.tables[of.schema.name])
+        if of not in self._made:
+            self._made[of] = of.rows(self.tables[of.schema.name])
+        return list(self._made[of])
+
+    def of(self, make: Callable[[Mapping[str, pd.DataFrame]], T]) -> T:
+        """What a function works out of the tables alone, worked out once; nobody changes it."""
+        if make not in self._made:
+            self._made[make] = make(self.tables)
+        return cast(T, self._made[make])
 
     @cached_property
     def quarters(self) -> list[str]:

@@ -31,7 +31,7 @@ def ways(case: Case, load: Load) -> Ways:
     In full behind the shared prefix, or from each store that the pool can read; a way that is late for all is one too,
     since some may be.
     """
-    made, stores = Ways([], []), store_reads(case)
+    made, stores = Ways([], [], _quarters(load.buckets)), store_reads(case)
     for pool in machines(case, SkuKind.GPU):
         _full(case, load, pool, made)
         if load.buckets["reused_share"].max() > 0:
@@ -41,10 +41,33 @@ def ways(case: Case, load: Load) -> Ways:
 
 @dataclass(frozen=True)
 class Ways:
-    """Rows of the tables ``prefill`` and ``first_token``."""
+    """Rows of the tables ``prefill`` and ``first_token``, and the quarters that they are of."""
 
     options: list[tables.Prefill]
     curves: list[tables.FirstToken]
+    quarters: list[QuarterBuckets]
+
+
+@dataclass(frozen=True)
+class QuarterBuckets:
+    """The buckets of a workload in a quarter: their rows, names, and the shares of the requests at which they end."""
+
+    t: int
+    rows: list[int]
+    names: list[str]
+    ends: np.ndarray
+
+
+def _quarters(buckets: pd.DataFrame) -> list[QuarterBuckets]:
+    """The quarters of a workload's bucket rows, in order."""
+    rows: dict[int, list[int]] = {}
+    for row, t in enumerate(buckets["t"].tolist()):
+        rows.setdefault(t, []).append(row)
+    names, share = buckets["bucket"].astype(str).tolist(), buckets["share"].to_numpy(float)
+    return [
+        QuarterBuckets(t, mine, [names[row] for row in mine], np.cumsum(share[mine]) / share[mine].sum())
+        for t, mine in rows.items()
+    ]
 
 
 @dataclass(frozen=True)
@@ -179,18 +202,17 @@ def _add(
     """Rows of one store on one pool: an option for each bucket; a curve for each quarter where a TTFT is asked for."""
     read_bytes, valid_bytes = moved
     target, asked = load.scenario.ttft_s, load.scenario.ttft_share
-    for t in dict.fromkeys(load.buckets["t"].tolist()):
-        bucket = load.buckets[load.buckets["t"] == t]
-        seconds = first_token_s[t]
-        ends = np.cumsum(bucket["share"].to_numpy(float)) / bucket["share"].sum()
+    per_rack_s, read, valid = gpu_s / pool.gpus, read_bytes.tolist(), valid_bytes.tolist()
+    for quarter in made.quarters:
+        t, ends, seconds = quarter.t, quarter.ends, first_token_s[quarter.t]
         in_time = share_in_time(seconds, target)
         mean_s = bucket_means(ends, seconds)
         if np.isfinite(target):
             nodes = curve_nodes(ends, seconds, (asked, in_time))
             made.curves.extend(tables.FirstToken(t, load.name, pool.name, store, *node) for node in nodes)
         for i, name, late, ttft_s in zip(
-            bucket.index, bucket["bucket"].astype(str), late_shares(ends, in_time), mean_s, strict=True
+            quarter.rows, quarter.names, late_shares(ends, in_time).tolist(), mean_s.tolist(), strict=True
         ):
             option = f"{load.name}|{name}|{t}|{pool.name}|{store}"
-            cost = (gpu_s[i] / pool.gpus, ttft_s, late, read_bytes[i], valid_bytes[i])
+            cost = (float(per_rack_s[i]), ttft_s, late, read[i], valid[i])
             made.options.append(tables.Prefill(option, t, load.name, name, pool.name, store, *cost, evidence[i]))

@@ -94,18 +94,24 @@ class Kept(NamedTuple):
 class Build:
     """One build: the case, and by name what its stages have made so far."""
 
-    def __init__(self, case: Case, cache: Cache) -> None:
+    def __init__(self, case: Case, cache: Cache | None) -> None:
         self.made: dict[str, Any] = {"case": case}
         self._cache = cache
         self._digests: dict[Path, str] = {}
-        cache.ran = []
+        if cache is not None:
+            cache.ran = []
 
     def stage(self, name: str, make: Callable[..., Any], *inputs: str | Path) -> Any:
         """What ``make`` gives for inputs named ``case``, as an earlier stage, or by a path into one of these.
 
+        Without a cache nothing is noted: an input is handed over as it is.
+
         Raises:
             InputError: what ``make`` raises; nothing is kept then.
         """
+        if self._cache is None:
+            self.made[name] = make(*(self._at((given,) if isinstance(given, str) else given) for given in inputs))
+            return self.made[name]
         kept = self._cache.of(name)
         at = next((i for i, known in enumerate(kept) if self._holds(known)), None)
         if at is None:

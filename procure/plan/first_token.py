@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import pandas as pd
 
@@ -57,28 +58,47 @@ def first_tokens(instance: Instance, prefill: pd.DataFrame) -> dict[tuple[str, s
         InputError: rows of several scenarios or parts of the day.
     """
     one_block(instance.tables, {"prefill": prefill})
-    names = instance.quarters
-    options = {(names[r.t], r.workload, r.bucket, r.sku, r.store): r for r in instance.rows(Prefill)}
+    names, asked = instance.quarters, instance.of(_asked)
     ways: dict[tuple[str, str], Ways] = defaultdict(lambda: defaultdict(list))
     for used in Prefilled.rows(prefill):
-        option = options[used.quarter, used.workload, used.bucket, used.sku, used.store]
+        option = asked.options[instance.position[used.quarter], used.workload, used.bucket, used.sku, used.store]
         ways[used.quarter, used.workload][used.bucket].append((used.requests_per_s, option))
-    rate: dict[tuple[int, str], float] = defaultdict(float)
-    for r in instance.rows(Rate):
-        rate[r.t, r.workload] += r.requests_per_s
-    away: dict[tuple[int, str], dict[str, float]] = defaultdict(dict)
-    for lost in instance.rows(OutOfReach):
-        away[lost.t, lost.workload][lost.bucket] = lost.share
-    target = {r.workload: r for r in instance.rows(Workload)}
-    curves = curves_of(instance["first_token"])
-    best = at_best(instance.tables) if away else {}
+    best = instance.of(at_best) if asked.away else {}
     return {
         (names[t], w): _of(
-            ways[names[t], w], ends, rate[t, w], away.get((t, w), {}), target[w], curves,
-            best[t, w].reached_s if (t, w) in away else 0.0,
+            ways[names[t], w], ends, asked.rate[t, w], asked.away.get((t, w), {}), asked.target[w], asked.curves,
+            best[t, w].reached_s if (t, w) in asked.away else 0.0,
         )
-        for (t, w), ends in bucket_ends(instance["rates"]).items()
+        for (t, w), ends in asked.ends.items()
     }  # fmt: skip
+
+
+class _Asked(NamedTuple):
+    """What an instance says of first tokens, whatever a plan does; by (t, workload) and more."""
+
+    options: Mapping[tuple[int, str, str, str, str], Prefill]
+    rate: Mapping[tuple[int, str], float]
+    away: Mapping[tuple[int, str], dict[str, float]]
+    target: Mapping[str, Workload]
+    curves: Curves
+    ends: Mapping[tuple[int, str], dict[str, tuple[float, float]]]
+
+
+def _asked(tables: Mapping[str, pd.DataFrame]) -> _Asked:
+    rate: dict[tuple[int, str], float] = defaultdict(float)
+    for r in Rate.rows(tables["rates"]):
+        rate[r.t, r.workload] += r.requests_per_s
+    away: dict[tuple[int, str], dict[str, float]] = defaultdict(dict)
+    for lost in OutOfReach.rows(tables["out_of_reach"]):
+        away[lost.t, lost.workload][lost.bucket] = lost.share
+    return _Asked(
+        {(r.t, r.workload, r.bucket, r.sku, r.store): r for r in Prefill.rows(tables["prefill"])},
+        rate,
+        away,
+        {r.workload: r for r in Workload.rows(tables["workloads"])},
+        curves_of(tables["first_token"]),
+        bucket_ends(tables["rates"]),
+    )
 
 
 def _of(

@@ -61,7 +61,9 @@ def causes(
         return []
     questions = Questions(program, compiled, values, sorted(short), options)
     asked = _Case(program, instance, questions)
-    return [Cause(at, w, asked.cause(at, w)) for at, w in sorted(short)]
+    # Time may end: what is known at once comes last, since only limits beside those named can be missing there.
+    told = {key: asked.cause(*key) for key in sorted(short, key=lambda key: (asked.is_known(*key), key))}
+    return [Cause(*key, told[key]) for key in sorted(short)]
 
 
 class _Case:
@@ -69,7 +71,7 @@ class _Case:
 
     def __init__(self, program: Program, instance: Instance, questions: Questions) -> None:
         self.index, self.ask = program.index, questions
-        self.best = at_best(instance.tables)
+        self.best = instance.of(at_best)
         self.serving: dict[str, set[str]] = defaultdict(set)
         self.pointed: set[tuple[TimeKey, str]] = set()
         for at, point in self.index.timed_rows(Serve):
@@ -90,16 +92,27 @@ class _Case:
             text += f" ({self.best[at.t, workload].words})"
         return f"{text}; {away:.1%} out of reach: {self.best[at.t, workload].words}" if away > 0 else text
 
+    def is_known(self, at: TimeKey, workload: str) -> bool:
+        """Whether a cause is told without a search over the whole program."""
+        key = (at, workload)
+        if key not in self.pointed or self.ask.short_share(key) - self.index.beyond[key] <= SERVED:
+            return True
+        if at.t not in self.index.planned:
+            return self.ask.beside((), key)
+        return any(self.ask.relaxed((name,), key) and self.ask.beside((name,), key) for name in self.ask.present)
+
     def _cause(self, at: TimeKey, workload: str) -> str:
         key = (at, workload)
         if key not in self.pointed:
             return NO_DEPLOYMENT
-        if at.t not in self.index.planned:
+        if at.t not in self.index.planned:  # priced and not ranked: what could be served was weighed against its price
+            if self.ask.beside((), key):
+                return NOT_WORTH
             parts = self.ask.relaxed((), key)
             if parts is None:
                 return UNKNOWN
             if parts and self.ask.whole((), key) is not False:
-                return NOT_WORTH  # priced and not ranked: what could be served was weighed against its price
+                return NOT_WORTH
         free = self.ask.relaxed(contents.causes(), key)
         if free is None:
             return UNKNOWN

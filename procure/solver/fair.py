@@ -53,7 +53,7 @@ class _Quarter:
         self, compiled: Compiled, values: np.ndarray, columns: np.ndarray, rows: np.ndarray, options: Options
     ) -> None:
         self.options = options
-        self.count = len(columns)
+        self.count, self.present = len(columns), values[columns]
         self.cost = compiled.cost[columns]
         self.upper = np.where(compiled.tolerated, values, compiled.col_upper)[columns].astype(float)
         own = compiled.matrix[rows][:, columns]
@@ -78,6 +78,8 @@ class _Quarter:
             if answer.values is None or answer.row_dual is None:
                 return None
             level = max(float(answer.values[self.count]), 0.0)
+            if len(active) == len(shorts) and self._is_even(shorts, level):
+                return self.present
             duals = np.abs(answer.row_dual[first:])
             stuck = [i for i in active if duals[i] > EVEN] if level > EVEN else list(active)
             for i in stuck or list(active):  # a share with a price on it cannot be less in any service of this level
@@ -89,6 +91,11 @@ class _Quarter:
         )
         answer = run(solver, self.options.left())
         return None if answer.values is None else np.asarray(answer.values[: self.count])
+
+    def _is_even(self, shorts: list[int], level: float) -> bool:
+        """Whether the plan's own service is as even as can be: one share at the least level, all others none."""
+        *others, largest = sorted(self.present[shorts])
+        return level > EVEN and largest <= level + EVEN and all(share <= EVEN for share in others)
 
     def _solver(self, shorts: list[int]) -> Any:
         """A solver with θ as its last column and a row short[w] − θ ≤ 0 for each share."""
