@@ -37,7 +37,7 @@ def main() -> None:
     runs = [one_run(options.case, options.gap, options.threads) for _ in range(options.runs)]
     total = statistics.median(sum(v for k, v in run.items() if k != "gap reached") for run in runs)
     print(f"{options.case.name}, gap {options.gap:g}, {options.runs} runs; median total {total:.1f} s")
-    for phase in ("load", "size", "build", "solve", "tables", "verify", "write"):
+    for phase in ("load", "size", "build", "solve", "tables", "explain", "verify", "write"):
         seconds = [run[phase] for run in runs]
         ratio = statistics.median(run[phase] / run["size"] for run in runs)
         middle = statistics.median(seconds)

@@ -1,15 +1,12 @@
 """What tests of several folders share."""
 
 import subprocess
-from collections.abc import Callable, Iterator
-from functools import cache
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 from tools import need
-
-from procure.catalogue import Packaged
 
 settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("untimed")  # no test may fail because the machine is busy
@@ -26,17 +23,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         return 0.0 if marker is None else float(marker.kwargs.get("seconds", 10.0))
 
     items.sort(key=seconds, reverse=True)
-
-
-@pytest.fixture(scope="session", autouse=True)
-def _packaged_read_once() -> Iterator[None]:
-    """What is packaged is parsed once for all tests of a process: hundreds of cases rest on it, and nothing changes it.
-
-    A test that changes packaged files clears this like the caches of the package (``case/test_input_hash.py``).
-    """
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Packaged, "read", cache(Packaged.read))
-        yield
 
 
 PROFILE = """<?xml version="1.0" encoding="UTF-8"?>

@@ -23,7 +23,6 @@ CALLED_BY_OTHERS = {
     "handle_endtag": "html.parser",
     "pytestmark": "pytest",
     "pytest_collection_modifyitems": "pytest",
-    "_packaged_read_once": "pytest",
     "undrawn": "pytest, for tests that name it in usefixtures",
     "unpictured": "pytest, the same",
     "changed_ns": "the cache of files, which reads a changed file again",

@@ -30,13 +30,13 @@ def _series(column: Column, cells: list[Cell]) -> pd.Series:
     return pd.Series(cells, dtype="int64" if column.kind == "integer" else "bool")
 
 
-def in_order(frame: pd.DataFrame) -> pd.DataFrame:
-    """The rows of a table in one order, by its columns from the first on, whatever order they were written in."""
+def in_order(frame: pd.DataFrame, columns: int | None = None) -> pd.DataFrame:
+    """The rows of a table in order of its first columns, or of all: the same whatever order they were written in."""
     if len(frame) < 2:
         return frame.reset_index(drop=True)
     # Texts as numpy has them: a sort of pandas by all columns makes a categorical of each, which takes most of a small
     # case's hash.
-    cells = [frame[name].to_numpy() for name in frame.columns]
+    cells = [frame[name].to_numpy() for name in frame.columns[:columns]]
     keys = [values if values.dtype.kind in "fib" else np.array(list(map(str, values))) for values in cells]
     return frame.take(np.lexsort(keys[::-1])).reset_index(drop=True)
 

@@ -6,6 +6,7 @@ import csv
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 from procure.catalogue.paths import packaged_path
@@ -54,8 +55,15 @@ def read_rows(path: Path) -> list[tuple[int, dict[str, str]]]:
 
 
 def packaged_rows(name: str) -> list[dict[str, str]]:
-    """Rows of the packaged table ``data/<name>.csv``, cells as text."""
-    return [row for _, row in read_rows(packaged_path(f"data/{name}.csv"))]
+    """Rows of the packaged table ``data/<name>.csv`` as it is now, cells as text."""
+    path = packaged_path(f"data/{name}.csv")
+    return [dict(row) for row in _rows(path, path.stat().st_mtime_ns)]
+
+
+@lru_cache(maxsize=64)
+def _rows(path: Path, changed_ns: int) -> tuple[dict[str, str], ...]:
+    """Rows of a file that was changed last at that time: read once in a process."""
+    return tuple(row for _, row in read_rows(path))
 
 
 def parse(row: Mapping[str, object], file: str, line: int) -> tuple[Fact | None, list[Fault]]:

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -115,23 +115,7 @@ class Curves:
         Raises:
             InputError: a path that is none of a curve, or throughput that rises with TPS/User.
         """
-        rows, faults = [], []
-        for path, fact in premises.items():
-            if not path.startswith("curve/"):
-                continue
-            _, *setting = path.split("/")
-            lengths = setting[3].split("+") if len(setting) == 5 else []
-            if len(lengths) != 2:
-                expected = "curve/SKU/CARD/PRECISION/ISL+OSL/TPS, numbers for the last three."
-                faults.append(Fault("premises", 0, "name", path, expected))
-                continue
-            ends = (f"{end / fact.number:.12g}" if isinstance(end, float) else "" for end in (fact.low, fact.high))
-            told = (fact.source_date, fact.source, fact.note)
-            rows.append((*setting[:3], *lengths, setting[4], repr(fact.number), "1", *ends, *told))
-        if faults:
-            raise InputError(faults)
-        raw = pd.DataFrame(rows, columns=list(COLUMNS), dtype=object).reindex(columns=[*COLUMNS, *EXTRA], fill_value="")
-        return cls(_checked(raw, "premises"), Evidence.MEASURED, "base", drawn=LENGTH_DRAWN)
+        return _of_premises(tuple(item for item in premises.items() if item[0].startswith("curve/")))
 
     def of(self, sku: str, card: str, weight_precision: str, vintage: str, *, with_lpx: bool = False) -> pd.DataFrame:
         """Rows for a pool, card and precision at a vintage, in order of TPS/User."""
@@ -151,6 +135,26 @@ class Curves:
         mine = (rows["sku"] == sku) & (rows["card"] == card) & (rows["weight_precision"] == weight_precision)
         kept = rows.loc[mine, ["isl", "prefill_tokens_per_s_per_gpu"]]
         return kept.drop_duplicates("isl").sort_values("isl")
+
+
+@lru_cache(maxsize=8)
+def _of_premises(premises: tuple[tuple[str, Fact], ...]) -> Curves:
+    """Made once for the same premises: cases that differ in something else share their curves."""
+    rows, faults = [], []
+    for path, fact in premises:
+        _, *setting = path.split("/")
+        lengths = setting[3].split("+") if len(setting) == 5 else []
+        if len(lengths) != 2:
+            expected = "curve/SKU/CARD/PRECISION/ISL+OSL/TPS, numbers for the last three."
+            faults.append(Fault("premises", 0, "name", path, expected))
+            continue
+        ends = (f"{end / fact.number:.12g}" if isinstance(end, float) else "" for end in (fact.low, fact.high))
+        told = (fact.source_date, fact.source, fact.note)
+        rows.append((*setting[:3], *lengths, setting[4], repr(fact.number), "1", *ends, *told))
+    if faults:
+        raise InputError(faults)
+    raw = pd.DataFrame(rows, columns=list(COLUMNS), dtype=object).reindex(columns=[*COLUMNS, *EXTRA], fill_value="")
+    return Curves(_checked(raw, "premises"), Evidence.MEASURED, "base", drawn=LENGTH_DRAWN)
 
 
 def _checked(raw: pd.DataFrame, file: str) -> pd.DataFrame:

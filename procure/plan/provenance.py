@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import platform
 from datetime import UTC, datetime
+from functools import cache
 from importlib.metadata import version
 from typing import TYPE_CHECKING, TypedDict
 
@@ -53,10 +54,14 @@ class Provenance(TypedDict):
 def versions() -> dict[str, str]:
     """Versions of procure, Python and the libraries that numbers depend on."""
     return {
-        "procure": version("procure"),
+        "procure": _version("procure"),
         "python": platform.python_version(),
-        **{name: version(name) for name in LIBRARIES},
+        **{name: _version(name) for name in LIBRARIES},
     }
+
+
+_version = cache(version)
+"""What is installed does not change while a process runs."""
 
 
 def provenance(case: Case) -> Provenance:

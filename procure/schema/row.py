@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields
 from dataclasses import field as dataclass_field
 from enum import StrEnum
+from functools import cache
 from typing import Any, ClassVar, Self, TypeVar, dataclass_transform, get_type_hints
 
 import pandas as pd
@@ -98,7 +99,7 @@ class Row:
     @classmethod
     def empty(cls) -> pd.DataFrame:
         """A frame of no rows."""
-        return pd.DataFrame({c.name: pd.Series(dtype=_DTYPES.get(c.kind, "str")) for c in cls.schema.columns})
+        return _empty(cls.schema).copy()
 
     @classmethod
     def checked(cls, frame: pd.DataFrame) -> pd.DataFrame:
@@ -110,6 +111,11 @@ class Row:
         if tuple(frame.columns) != cls.columns:
             raise ValueError(f"table {cls.schema.name} has columns {list(frame.columns)}, not {list(cls.columns)}")
         return frame
+
+
+@cache
+def _empty(table: Table) -> pd.DataFrame:
+    return pd.DataFrame({c.name: pd.Series(dtype=_DTYPES.get(c.kind, "str")) for c in table.columns})
 
 
 R = TypeVar("R", bound=Row)

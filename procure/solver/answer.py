@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from procure.case.frames import in_order
 from procure.families import contents
 from procure.instance import Instance
 from procure.plan.limits import limits_table
@@ -15,6 +16,9 @@ from procure.plan.unit_costs import unit_costs_table
 from procure.program import Program
 from procure.program.decided import Decided
 from procure.solver.compile import Compiled
+
+SORTED_BY = 5
+"""Columns that rows of a plan's tables stand in order of: those of their keys come first."""
 
 
 class Values:
@@ -37,13 +41,9 @@ def tables_of(program: Program, instance: Instance, value: Values) -> dict[str, 
     """Every table of a plan that follows from the decisions; premises and checks are added by the caller."""
     writers = {name: write for part in contents.programs().values() for name, write in part.tables.items()}
     decided = Decided(program.model, program.index, value, writers)
-    tables = {name: _sorted(decided.table(name)) for name in writers}
+    tables = {name: in_order(decided.table(name), SORTED_BY) for name in writers}
     tables["cash"] = cash_table(instance, tables)
     tables["costs"] = costs_table(tables["cash"])
     tables["unit_costs"] = unit_costs_table(instance, tables)
     tables["limits"] = limits_table(instance, tables)
     return tables
-
-
-def _sorted(table: pd.DataFrame) -> pd.DataFrame:
-    return table.sort_values(list(table.columns[:5]), kind="stable", ignore_index=True)
