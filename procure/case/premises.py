@@ -186,7 +186,9 @@ def _read(case: Resolved, path: str) -> bool:
     group, _, name = path.partition("/")
     pool = name.partition("/")[0].partition("+")[0]
     if group == "band" and name.endswith("_high"):
-        return case.settings.points == "high"
+        return case.settings.points == "high" and (not name.startswith("sparse_") or _indexed(case))
+    if path in ("band/sparse_low", "physics/index_s"):
+        return _indexed(case)
     if group in ("physics", "queue", "software", "band"):
         pace = case.settings.vintage
         idle = (pace != "fast" and name.startswith("fast_")) or (pace == "none" and name.startswith(("base_", "path_")))
@@ -203,7 +205,12 @@ def _read(case: Resolved, path: str) -> bool:
     return group == "lpx" and any(case.catalogue.sku(sku).kind is SkuKind.LPX for sku in case.skus_in_play)
 
 
-PLANS_DO_NOT_READ = ("latency_per_month", "reference_month")
+def _indexed(case: Resolved) -> bool:
+    """Whether a card of the case chooses what it attends to by an index."""
+    return any(card.indexed_layers for card in case.cards.values())
+
+
+PLANS_DO_NOT_READ = ("latency_per_month", "early_spread_per_month", "gather_efficiency", "reference_month")
 """Premises of performance that only fits and pictures of older software read."""
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from statistics import median
 from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 
 LEAST_WIDTH = 168
+FEW_RATIOS = 12
+"""Pairs of runs that are listed one by one."""
 
 
 def _console() -> Console:
@@ -115,11 +118,34 @@ def show_validation(report: dict[str, Any]) -> None:
     for name, errors in {"overall": report["curves"]["overall"], **report["curves"]["groups"]}.items():
         _add(table, name, errors)
     console.print(table)
+    _show_ratios(console, report["ratios"])
     reasons: dict[str, int] = {}
     for row in report["unpredicted"]:
         reasons[row["reason"]] = reasons.get(row["reason"], 0) + 1
     for reason, count in sorted(reasons.items(), key=lambda pair: -pair[1]):
         console.print(f"  not predicted, {count} rows: {reason}")
+
+
+def _show_ratios(console: Console, ratios: list[dict[str, Any]]) -> None:
+    """Medians of each pair of hardware, and the pairs themselves where they are few."""
+    if not ratios:
+        return
+    table = Table(title="Tokens/s per GPU over those of other hardware, each run at its own TPS/User, layout and pools")
+    table.add_column("hardware, rows of the file")
+    for name in ("n", "TPS/User", "measured", "computed", "computed / measured step"):
+        table.add_column(name, justify="right")
+    groups: dict[str, list[dict[str, Any]]] = {}
+    for each in ratios:
+        groups.setdefault(f"{each['hardware']} over {each['over']}", []).append(each)
+    for name, pairs in groups.items():
+        middles = (f"{median(each[what] for each in pairs):.2f}" for what in ("measured", "computed", "step"))
+        table.add_row(name, str(len(pairs)), "", *middles)
+        for each in pairs if len(ratios) <= FEW_RATIOS else ():
+            drafts = "with drafts" if each["speculation"] else "no drafts"
+            speeds = " and ".join(f"{speed:g}" for speed in each["tps_user"])
+            found = (f"{each[what]:.2f}" for what in ("measured", "computed", "step"))
+            table.add_row(f"  {each['lines'][0]} and {each['lines'][1]}, {drafts}", "", speeds, *found)
+    console.print(table)
 
 
 def _headed(table: Table) -> None:

@@ -291,7 +291,7 @@ def envelopes(
     """
     base = asked.best(largest, np.ones(asked.drafts.size))
     rules, tps_user = deployment.setup.rules, elements.tps_user
-    slow, fast = speed_band(rules.band, asked.drafts, elements.mean)
+    slow, fast = speed_band(rules.band, asked.drafts, elements.mean, sparse=deployment.card.indexed_layers > 0)
     low = asked.best(asked.largest_batch(tps_user[:, None] / slow), slow)
     if deployment.lpx:
         return np.minimum(low, base / rules.lpx.vendor_multiple), base, base / deployment.scale
@@ -303,14 +303,16 @@ def envelopes(
     return low, base, np.maximum(high, base)
 
 
-def speed_band(band: Band, drafts: np.ndarray, context: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def speed_band(band: Band, drafts: np.ndarray, context: np.ndarray, *, sparse: bool) -> tuple[np.ndarray, np.ndarray]:
     """True over computed TPS/User at a given batch, low and high, for each element and draft length.
 
     10th and 90th percentile of rows kept out of the fit. No fitted context is longer than about 9,000 tokens at a
     useful batch, so both widen with the logarithm of longer ones, up to ``band/long_context_low`` and ``_high`` at
-    ``band/long_context_to_tokens``.
+    ``band/long_context_to_tokens``. Of sparse attention few runs are fitted and none is long: ``band/sparse_low`` and
+    ``_high`` widen both at any context.
     """
     both = np.where(drafts[:, None] > 0, band.drafted, band.plain)
     known, (low, high) = band.from_tokens, band.long_context
     reach = np.clip(np.log(context / known) / np.log(band.to_tokens / known), 0.0, 1.0)[:, None]
-    return both[:, 0] * low**reach, both[:, 1] * high**reach
+    slower, faster = band.sparse if sparse else (1.0, 1.0)
+    return both[:, 0] * low**reach * slower, both[:, 1] * high**reach * faster

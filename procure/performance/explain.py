@@ -48,7 +48,7 @@ def explain_decode(deployment: Deployment, context_tokens: float, tps_user: floa
     kv, drafts = setup.kv_format, np.array([point["draft"]])
     each = card.speculating() if point["draft"] > 0 else card
     spread = np.array([bool(point["data_parallel"])])
-    layout = Layout(np.array([float(point["gpus_per_replica"])]), spread, spread)
+    layout = Layout.best(np.array([float(point["gpus_per_replica"])]), spread)
     loaded = np.asarray(each.loaded_bytes(asked.mean, kv), dtype=float)
     streams = Streams(kv, drafts, loaded, np.asarray(card.decode_attention_flops(asked.mean), dtype=float))
     scale = deployment.scale

@@ -16,7 +16,7 @@ import pandas as pd
 from scipy.optimize import least_squares
 
 from procure.performance.frontier import Prefills
-from procure.performance.physics import REFERENCE_SOFTWARE, Physics, Software
+from procure.performance.physics import REFERENCE_SOFTWARE, Months, Physics, Software
 from procure.performance.predict import Bench, Runs
 
 HELD_EVERY = 3
@@ -35,6 +35,7 @@ PRIOR = {
     "gemm_efficiency": 0.3,
     "reduce_efficiency": 0.2,
     "exchange_efficiency": 0.3,
+    "gather_efficiency": 0.3,
     "prefill_efficiency": 0.6,
     "prefill_attention_efficiency": 0.9,
     "exposed_exponentials": 0.45,
@@ -45,6 +46,8 @@ PRIOR = {
     "tensor_latency_s": 5e-6,
     "spread_latency_s": 11e-6,
     "off_domain_latency_s": 58e-6,
+    "off_domain_spread_latency_s": 58e-6,
+    "server_latency_factor": 1.0,
     "fp8_latency_factor": 1.25,
 }
 """Where the search starts and what it is held to, weakly: published kernel efficiencies and a prototype's latencies."""
@@ -52,6 +55,7 @@ HELD = ("attention_efficiency", "scale_out_efficiency", "wide_kv_efficiency", "i
 """Parameters that the points do not identify: premises, not fitted."""
 SOFTWARE_PRIOR = {
     "latency_per_month": 0.97,
+    "early_spread_per_month": 1.0,
     f"acceptance.{REFERENCE_SOFTWARE}": 0.65,
     "acceptance.sglang": 0.5,
     "latency.vllm": 1.4,
@@ -126,7 +130,7 @@ class Fit:
 
     physics: Physics
     frameworks: dict[str, Software]
-    latency_per_month: float
+    months: Months
     rows: int
 
     def software(self, framework: str) -> Software:
@@ -149,14 +153,15 @@ def fit(runs: pd.DataFrame, saturated_prefill: pd.DataFrame, bench: Bench) -> Fi
     names = [*PRIOR, *SOFTWARE_PRIOR]
     start = np.log([*PRIOR.values(), *SOFTWARE_PRIOR.values()])
     capped = np.array([name.endswith("efficiency") or name.startswith("acceptance") for name in names])
+    growing = np.array([name == "early_spread_per_month" for name in names])  # newer software is never slower
     groups = prefill_groups(saturated_prefill)
     weight = PREFILL_WEIGHT / np.sqrt(groups.map(groups.value_counts()).to_numpy(dtype=float))
 
     def error(logs: np.ndarray) -> np.ndarray:
         found = _unpack(names, logs, held, len(runs))
-        speed = np.log(ready.tps_user(found.physics, found.software, found.latency_per_month) / measured)
+        speed = np.log(ready.tps_user(found.physics, found.software, found.months) / measured)
         rate = np.log(filled.rates(found.physics) / prefilled)
-        over = np.maximum(0.0, logs[capped] - np.log(MOST_EFFICIENT))
+        over = np.concatenate([np.maximum(0.0, logs[capped] - np.log(MOST_EFFICIENT)), np.minimum(0.0, logs[growing])])
         return np.concatenate([speed, weight * rate, _PENALTY * over, PRIOR_WEIGHT * (logs - start)])
 
     solved = least_squares(error, start, loss="soft_l1", f_scale=ROBUST_AT)
@@ -178,4 +183,5 @@ def _unpack(names: list[str], logs: np.ndarray, held: dict[str, float], rows: in
         )
         for name in (REFERENCE_SOFTWARE, "sglang", "vllm")
     }
-    return Fit(physics, frameworks, float(values["latency_per_month"]), rows)
+    months = Months(float(values["latency_per_month"]), float(values["early_spread_per_month"]))
+    return Fit(physics, frameworks, months, rows)

@@ -20,6 +20,8 @@ NOTES = {
     "gemm_efficiency": "Of the dense peak, decode GEMMs.",
     "reduce_efficiency": "Of one-way scale-up bandwidth, all-reduce of tensor parallelism.",
     "exchange_efficiency": "Of one-way scale-up bandwidth, dispatch and combine of experts in decode.",
+    "gather_efficiency": "Of one-way scale-up bandwidth, gathering all tokens on every GPU before the experts of a "
+    "decode step and scattering after them: engines without an all-to-all. Plans use one.",
     "prefill_efficiency": "Of the dense peak, prefill GEMMs.",
     "prefill_attention_efficiency": "Of the dense peak, score and value products of prefill.",
     "exposed_exponentials": "Share of the softmax exponentials' time that the products of prefill do not hide.",
@@ -29,9 +31,17 @@ NOTES = {
     "latent_latency_s": "More per layer where all heads share one cache (MLA, MQA).",
     "tensor_latency_s": "More per layer and doubling of GPUs, experts sliced.",
     "spread_latency_s": "More per layer and doubling of GPUs, attention data parallel with whole experts on each GPU.",
-    "off_domain_latency_s": "More per layer where a replica leaves its scale-up domain.",
+    "off_domain_latency_s": "More per layer where a replica leaves its scale-up domain, tensor parallel.",
+    "off_domain_spread_latency_s": "The same with attention data parallel and experts spread. Four runs of "
+    "TensorRT-LLM on H100; later ones with low-latency kernels (GLM-5.2 on 16 H200) are faster than computed with it.",
+    "server_latency_factor": "On all latencies in servers of 8 over those in racks: lower clocks, other hosts.",
     "fp8_latency_factor": "On all latencies where weights are block-scaled FP8.",
     "acceptance": "Chance that one drafted token is accepted.",
+}
+MONTHLY = {
+    "latency": "Latencies of the fitted rows by their month, a month later over a month earlier.",
+    "early_spread": "Rates of what grows with the batch under attention data parallelism (arithmetic, caches, "
+    "exchange), a month later over a month earlier, up to the reference month; plans lie after it.",
 }
 LEFT_OUT = "Band: least and most over fits that left one source, hardware or card out."
 
@@ -47,9 +57,9 @@ def fitted_facts(found: Fit, without: Sequence[Fit], source: str, month: str) ->
 
     made = {"software/reference_month": Fact(month, "text", None, None, Evidence.PHYSICS, source, month,
                                              "Month of the fitted rows' software.")}  # fmt: skip
-    note = "Latencies of the fitted rows by their month, a month later over a month earlier."
-    every = [each.latency_per_month for each in without]
-    made["software/latency_per_month"] = fact("ratio", note, found.latency_per_month, every)
+    for name, note in MONTHLY.items():
+        every = [getattr(each.months, name) for each in without]
+        made[f"software/{name}_per_month"] = fact("ratio", note, getattr(found.months, name), every)
     for name in (each.name for each in fields(Physics) if each.name not in HELD):
         others = [getattr(each.physics, name) for each in without]
         made[f"physics/{name}"] = fact(_unit(name), NOTES[name], getattr(found.physics, name), others)
@@ -122,7 +132,7 @@ def lpx_facts(basis: Mapping[str, float]) -> dict[str, Fact]:
 def _unit(name: str) -> str:
     if name.endswith("_s"):
         return "s"
-    if name in ("fp8_latency_factor", "activation_passes"):
+    if name in ("fp8_latency_factor", "server_latency_factor", "activation_passes"):
         return "ratio"
     return "share" if name in ("acceptance", "exposed_exponentials") else "share of peak"
 

@@ -31,8 +31,8 @@ def layouts(pool: Sku, work: Work, tried: Layouts, resident: Resident = resident
     spread = [gpus for gpus in tried.expert_gpus if gpus <= reach] if work.expert_count else []
     gpus = np.array([*tensor, *spread], dtype=float)
     parallel = np.arange(gpus.size) >= len(tensor)
-    fits = room_bytes_per_gpu(pool, work, Layout(gpus, parallel, parallel), tried, resident) > 0
-    return Layout(gpus[fits], parallel[fits], parallel[fits])
+    fits = room_bytes_per_gpu(pool, work, Layout.best(gpus, parallel), tried, resident) > 0
+    return Layout.best(gpus[fits], parallel[fits])
 
 
 def usable_hbm_bytes(pool: Sku, rules: Layouts) -> float:

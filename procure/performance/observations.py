@@ -21,6 +21,7 @@ from procure.catalogue import Catalogue
 from procure.csvtext import numbers
 from procure.errors import Fault, InputError, nearest
 from procure.performance.files import read_csv
+from procure.performance.step import SERVER_GPUS
 from procure.schema import SkuKind
 from procure.sizing import Card, load_card
 
@@ -133,6 +134,7 @@ def _observe(row: dict, known: _Known) -> dict:
         "gpus_per_replica": float("nan"),
         "data_parallel": False,
         "expert_parallel": False,
+        "gathers": False,
         "streams": float("nan"),
         "decode_tps_per_gpu": float("nan"),
         "weight_precision": "",
@@ -154,7 +156,8 @@ def _observe(row: dict, known: _Known) -> dict:
         return seen | {"reason": "no TPS/User or no output length"}
     if seen["frontier"]:
         return seen
-    return seen | _replica(row, settings, seen["aggregated"])
+    seen |= _replica(row, settings, seen["aggregated"])
+    return seen | {"gathers": _gathers(seen, sku)}
 
 
 def _prefill_reason(settings: dict[str, int], software: str) -> str:
@@ -211,6 +214,17 @@ def _layout(settings: dict[str, int], replica: float, streams: float) -> dict[st
         return {"data_parallel": replica > 8, "expert_parallel": replica > 8}
     spread = dpa > 0 if dpa is not None else ep > 1 and streams >= replica
     return {"data_parallel": spread, "expert_parallel": ep > 1}
+
+
+def _gathers(seen: dict, sku: Sku) -> bool:
+    """Whether a run gives every GPU the tokens of all before its experts.
+
+    Sliced experts need them. SGLang does so for whole experts too unless an all-to-all is chosen
+    (https://docs.sglang.io/advanced_features/expert_parallelism.html: none is the default); the recipes of racks
+    choose one.
+    """
+    by_default = seen["framework"].removeprefix("dynamo-") == "sglang" and sku.scale_up_domain_gpus <= SERVER_GPUS
+    return bool(seen["data_parallel"]) and (not seen["expert_parallel"] or by_default)
 
 
 def weight_precision(name: str, card: Card) -> str:

@@ -10,7 +10,14 @@ from procure.errors import Fault, InputError, nearest
 from procure.performance.work import is_wide
 from procure.quarter import Quarter
 
-LATENCIES = ("layer_latency_s", "latent_latency_s", "tensor_latency_s", "spread_latency_s", "off_domain_latency_s")
+LATENCIES = (
+    "layer_latency_s",
+    "latent_latency_s",
+    "tensor_latency_s",
+    "spread_latency_s",
+    "off_domain_latency_s",
+    "off_domain_spread_latency_s",
+)
 DECODE_EFFICIENCIES = (
     "weight_efficiency",
     "kv_efficiency",
@@ -49,6 +56,8 @@ class Physics:
     """Of one-way scale-up bandwidth, all-reduce of tensor parallelism."""
     exchange_efficiency: float
     """Of one-way scale-up bandwidth, dispatch and combine of experts."""
+    gather_efficiency: float
+    """Of one-way scale-up bandwidth, gathering every token on every GPU before the experts, scattering after them."""
     scale_out_efficiency: float
     """Of one-way scale-out bandwidth."""
     prefill_efficiency: float
@@ -72,7 +81,11 @@ class Physics:
     spread_latency_s: float
     """More per layer and doubling of GPUs, attention data parallel with whole experts on each GPU."""
     off_domain_latency_s: float
-    """More per layer where a replica leaves its scale-up domain."""
+    """More per layer where a replica leaves its scale-up domain, tensor parallel."""
+    off_domain_spread_latency_s: float
+    """The same under attention data parallelism."""
+    server_latency_factor: float
+    """On all latencies in servers of 8, over those in a rack."""
     fp8_latency_factor: float
     """On all latencies where weights are block-scaled FP8, whose activations are quantised apart."""
     acceptance: float
@@ -118,6 +131,20 @@ class Software:
 
 
 @dataclass(frozen=True)
+class Months:
+    """How the software of the fitted rows moved: factors for a month later over a month earlier.
+
+    Attributes:
+        latency: on latencies.
+        early_spread: on the rates of what grows with the batch under attention data parallelism, up to the reference
+            month: wide expert parallelism was new then.
+    """
+
+    latency: float
+    early_spread: float
+
+
+@dataclass(frozen=True)
 class Factors:
     """What multiplies latencies, decode efficiencies and the rates of prefill."""
 
@@ -144,7 +171,7 @@ class SoftwarePath:
 
     Attributes:
         reference_month: of the fitted rows, such as ``2026-02``.
-        latency_per_month: factor on latencies a month, as the fitted rows show it.
+        fitted: how the fitted rows moved.
         base_month: of vintage ``base``.
         base: factors of vintage ``base``.
         fast_latency_of_base: factor on the latencies of ``base`` that makes ``fast``.
@@ -152,7 +179,7 @@ class SoftwarePath:
     """
 
     reference_month: str
-    latency_per_month: float
+    fitted: Months
     base_month: str
     base: Factors
     fast_latency_of_base: float
@@ -195,11 +222,11 @@ class SoftwarePath:
     def factors_of_month(self, months: float) -> Factors:
         """Factors of the software ``months`` after the reference month.
 
-        Before it latencies fall by ``latency_per_month``; from it to the month of ``base`` the factors move in
+        Before it latencies fall as in the fitted rows; from it to the month of ``base`` the factors move in
         proportion; after that they stay.
         """
         if months < 0:
-            return replace(UNCHANGED, latency=self.latency_per_month**months)
+            return replace(UNCHANGED, latency=self.fitted.latency**months)
         span = month_number(self.base_month) - month_number(self.reference_month)
         share = min(months / span, 1.0)
         return Factors(*(each**share for each in (self.base.latency, self.base.efficiency, self.base.prefill)))

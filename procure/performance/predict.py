@@ -8,6 +8,7 @@ throughput without any measured batch.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -15,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from procure.catalogue import Catalogue, Sku
-from procure.performance.physics import LATENCIES, Physics, Software, month_number
+from procure.performance.physics import LATENCIES, Months, Physics, Software, month_number
 from procure.performance.prefill import prefill_at_peak, prefill_seconds
 from procure.performance.rules import Rules, Setup, premises_of
 from procure.performance.step import Layout, Streams, decode_terms, step_seconds
@@ -98,31 +99,41 @@ class Runs:
         order = pd.Series(np.arange(len(seen)), index=seen.index)
         self.groups = [_group(rows, order[rows.index].to_numpy(), bench) for _, rows in seen.groupby(_KEYS)]
 
-    def tps_user(self, physics: Physics, softwares: Callable[[str], Software], latency_per_month: float) -> np.ndarray:
+    def with_streams(self, factor: np.ndarray) -> Runs:
+        """The same runs with ``factor`` times their running streams, one for each row."""
+        made = copy(self)
+        made.groups = [
+            replace(each, batch=each.batch * factor[each.at][:, None], mixed=each.mixed * factor[each.at])
+            for each in self.groups
+        ]
+        return made
+
+    def tps_user(self, physics: Physics, softwares: Callable[[str], Software], moved: Months) -> np.ndarray:
         """TPS/User of each row.
 
         Args:
             physics: fitted parameters of the reference software and month.
             softwares: factors by framework.
-            latency_per_month: factor on latencies for each month that software is newer.
+            moved: how software moved by month.
         """
         kinds = {name: softwares(name) for name in set(self.frameworks)}
-        latency = np.array([kinds[name].latency for name in self.frameworks]) * latency_per_month**self.months
+        latency = np.array([kinds[name].latency for name in self.frameworks]) * moved.latency**self.months
         acceptance = np.array([kinds[name].acceptance for name in self.frameworks])
         mixing = np.array([kinds[name].mixing for name in self.frameworks])
+        early = moved.early_spread ** np.minimum(self.months, 0.0)
         result = np.full(len(self.seen), np.nan)
         for group in self.groups:
             late = latency[group.at][:, None]
             own = {name: getattr(physics, name) * late for name in LATENCIES}
             adapted = replace(physics, acceptance=acceptance[group.at][:, None], **own)
-            result[group.at] = 1.0 / _token_s(group, adapted, mixing[group.at])
+            result[group.at] = 1.0 / _token_s(group, adapted, mixing[group.at], early[group.at])
         return result
 
 
 def predict_runs(seen: pd.DataFrame, bench: Bench) -> np.ndarray:
     """TPS/User of observed runs by the rules' physics and software factors."""
     rules = bench.rules
-    return Runs(seen, bench).tps_user(rules.reference, rules.framework, rules.software.latency_per_month)
+    return Runs(seen, bench).tps_user(rules.reference, rules.framework, rules.software.fitted)
 
 
 def _group(rows: pd.DataFrame, at: np.ndarray, bench: Bench) -> _Group:
@@ -145,6 +156,7 @@ def _group(rows: pd.DataFrame, at: np.ndarray, bench: Bench) -> _Group:
             gpus[:, None],
             rows["data_parallel"].to_numpy(dtype=bool)[:, None],
             rows["expert_parallel"].to_numpy(dtype=bool)[:, None],
+            rows["gathers"].to_numpy(dtype=bool)[:, None],
         ),
         streams=Streams(kv, lengths, loaded, np.asarray(card.decode_attention_flops(context), dtype=float)),
         batch=batch[:, None],
@@ -154,12 +166,19 @@ def _group(rows: pd.DataFrame, at: np.ndarray, bench: Bench) -> _Group:
     )
 
 
-def _token_s(group: _Group, physics: Physics, mixing: np.ndarray) -> np.ndarray:
+_BATCHED = ("gemm", "kv", "attention", "network")
+"""Terms of a step that grow with the batch."""
+
+
+def _token_s(group: _Group, physics: Physics, mixing: np.ndarray, early: np.ndarray) -> np.ndarray:
     """Seconds per output token: the step at the best draft length, and prefill where it shares the GPUs.
 
-    An aggregated replica prefills isl / osl tokens for every token that it writes.
+    An aggregated replica prefills isl / osl tokens for every token that it writes. ``early`` multiplies the rates of
+    what grows with the batch under attention data parallelism.
     """
     terms = decode_terms(group.pool, physics, group.work, group.layout, group.streams, group.batch)
+    slower = 1.0 / np.where(group.layout.data_parallel, early[:, None], 1.0)
+    terms |= {name: terms[name] * slower for name in _BATCHED}
     each = step_seconds(terms) / physics.tokens_per_step(group.streams.draft)
     fastest = np.where(group.allowed, each, np.inf).min(axis=1)
     prefill_s = prefill_seconds(group.prefill, physics)

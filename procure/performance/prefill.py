@@ -124,7 +124,7 @@ def prefill_wall_s(pool: Sku, card: Card, setup: Setup, gpu_seconds: np.ndarray,
     work, rules = work_of(card, setup.weight_precision), setup.rules
     physics = rules.physics(setup.vintage, pool.name)
     gpus = prefill_group_gpus(pool, work, rules)
-    group = Layout(np.array(float(gpus)), np.array(False), np.array(False))
+    group = Layout.best(np.array(float(gpus)), np.array(False))
     kept_busy = gpus * (rules.prefill.group_efficiency if gpus > 1 else 1.0)
     service = gpu_seconds / kept_busy + work.layers * layer_latency_s(pool, physics, work, group)
     wait = wait_in_services(queue, rules.queue)

@@ -212,7 +212,7 @@ def band(found: Fit, rows: pd.DataFrame, bench: Bench, shipped: tuple[float, flo
 
 
 def _predicted(found: Fit, rows: pd.DataFrame, bench: Bench) -> np.ndarray:
-    return Runs(rows, bench).tps_user(found.physics, found.software, found.latency_per_month)
+    return Runs(rows, bench).tps_user(found.physics, found.software, found.months)
 
 
 def log_errors(logs: np.ndarray) -> dict[str, float | int]:

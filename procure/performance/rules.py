@@ -22,6 +22,7 @@ from procure.performance.physics import (
     REFERENCE_SOFTWARE,
     UNCHANGED,
     Factors,
+    Months,
     Physics,
     Software,
     SoftwarePath,
@@ -92,7 +93,8 @@ class Band:
     """True over computed TPS/User at a given batch: 10th and 90th percentile of rows kept out of the fit.
 
     Each of ``plain`` and ``drafted`` (without and with speculation) is (low, high). Contexts longer than
-    ``from_tokens`` widen it, up to the further factors ``long_context`` at ``to_tokens``.
+    ``from_tokens`` widen it, up to the further factors ``long_context`` at ``to_tokens``; cards that choose what they
+    attend to by an index (DSA) widen it by the further factors ``sparse`` at any context.
     """
 
     plain: tuple[float, float]
@@ -100,6 +102,7 @@ class Band:
     from_tokens: float
     to_tokens: float
     long_context: tuple[float, float]
+    sparse: tuple[float, float]
 
 
 @dataclass(frozen=True)
@@ -185,7 +188,7 @@ class Rules:
         read = _Reader(premises)
         software = SoftwarePath(
             reference_month=read.month("software/reference_month"),
-            latency_per_month=read.number("software/latency_per_month"),
+            fitted=Months(**{each.name: read.number(f"software/{each.name}_per_month") for each in fields(Months)}),
             base_month=read.month("software/base_month"),
             base=read.factors("software/base_"),
             fast_latency_of_base=read.number("software/fast_latency_of_base"),
@@ -368,6 +371,7 @@ class _Reader:
             from_tokens=self.number("band/long_context_from_tokens"),
             to_tokens=self.number("band/long_context_to_tokens"),
             long_context=ends("long_context"),
+            sparse=ends("sparse"),
         )
 
     def lpx(self) -> LpxRules:

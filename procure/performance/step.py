@@ -11,13 +11,13 @@ A replica of g GPUs decodes B streams; with k drafted tokens it verifies T = B (
 | kv | bytes loaded per stream x B / s / (HBM rate x kv efficiency) |
 | attention | score and value FLOPs per token x T / (g x peak x attention efficiency) |
 | network | bytes sent per GPU in all layers / (link rate x its efficiency), the slower of scale-up and scale-out |
-| latency | layers x (l0 + l1 for latent caches + l2 log2 g + l3 outside the scale-up domain) x FP8 factor |
+| latency | layers x (l0 + l1 for latent caches + l2 log2 g + l3 outside the scale-up domain) x FP8 and server factor |
 
 d is g under tensor parallelism and 1 under attention data parallelism (dense weights replicated); s is the number of
 GPUs that share one stream's cache: min(g, KV heads) under tensor parallelism (a latent cache is read whole by each
-GPU), g of B streams under data parallelism. Each drafted token costs one more layer's latency and dense weights
-and one more read of the head. Terms are added: on measured runs no overlap of reads and
-arithmetic fitted better than a full or a partial one.
+GPU), g of B streams under data parallelism. l2 and l3 are other numbers under data parallelism. Each drafted token
+costs one more layer's latency and dense weights and one more read of the head. Terms are added: on measured runs no
+overlap of reads and arithmetic fitted better than a full or a partial one.
 """
 
 from __future__ import annotations
@@ -37,6 +37,8 @@ TENSOR_BYTES = 2.0
 """Bytes of an activation element in HBM and in an all-reduce: BF16."""
 DISPATCH_BYTES = 3.0
 """Bytes of an activation element in expert parallelism: FP8 dispatch and BF16 combine."""
+SERVER_GPUS = 8
+"""GPUs of the largest scale-up domain that is one server; larger ones are racks."""
 
 
 @dataclass(frozen=True)
@@ -47,11 +49,14 @@ class Layout:
         gpus: GPUs per replica.
         data_parallel: attention data parallel; else tensor parallel.
         expert_parallel: whole experts on each GPU; else each expert sliced over all GPUs.
+        gathers: attention data parallel, and every GPU is given the tokens of all before the experts; else it is given
+            those of its own experts. Sliced experts need all; engines without an all-to-all do so for whole ones too.
     """
 
     gpus: np.ndarray
     data_parallel: np.ndarray
     expert_parallel: np.ndarray
+    gathers: np.ndarray
 
     def names(self) -> list[str]:
         """``TP8`` or ``DP-EP16`` for each layout."""
@@ -60,10 +65,15 @@ class Layout:
             for gpus, spread in zip(self.gpus.ravel(), self.data_parallel.ravel(), strict=True)
         ]
 
+    @classmethod
+    def best(cls, gpus: np.ndarray, spread: np.ndarray) -> Layout:
+        """Layouts as a plan runs them: tensor parallel, or data parallel with whole experts and an all-to-all."""
+        return cls(gpus, spread, spread, np.zeros_like(spread))
+
     def expand(self, axes: int) -> Layout:
         """The same layouts with ``axes`` axes of length 1 behind."""
         shape = self.gpus.shape + (1,) * axes
-        return Layout(*(each.reshape(shape) for each in (self.gpus, self.data_parallel, self.expert_parallel)))
+        return Layout(*(each.reshape(shape) for each in vars(self).values()))
 
 
 def cache_shares(work: Work, layout: Layout) -> np.ndarray:
@@ -147,7 +157,8 @@ def network_sides(
     """Seconds of the exchange of all layers over scale-up and over scale-out links.
 
     Tensor parallelism: two ring all-reduces of T activations per layer. Attention data parallelism: each token goes
-    once to every other GPU that holds one of its k experts (dispatch, combine), and once to every other server.
+    once to every other GPU that holds one of its k experts (dispatch, combine), and once to every other server; where
+    tokens are gathered, to every other GPU, in BF16 both ways.
     """
     gpus, domain = layout.gpus, float(pool.scale_up_domain_gpus)
     servers = np.maximum(gpus / domain, 1.0)
@@ -155,11 +166,12 @@ def network_sides(
     activations = tokens * work.hidden
     reduced = 2.0 * 2.0 * work.layers * activations * TENSOR_BYTES
     sent = work.moe_layers * activations / gpus * DISPATCH_BYTES
-    up = np.where(
-        layout.data_parallel,
+    exchanged = np.where(
+        layout.gathers,
+        sent * (2.0 * TENSOR_BYTES / DISPATCH_BYTES) * (gpus - 1.0) / physics.gather_efficiency,
         sent * others_reached(gpus, work.top_k) / physics.exchange_efficiency,
-        reduced * (inside - 1.0) / inside / physics.reduce_efficiency,
     )
+    up = np.where(layout.data_parallel, exchanged, reduced * (inside - 1.0) / inside / physics.reduce_efficiency)
     out = np.where(
         layout.data_parallel,
         sent * others_reached(servers, work.top_k),
@@ -179,8 +191,11 @@ def layer_latency_s(pool: Sku, physics: Physics, work: Work, layout: Layout) -> 
     own = physics.layer_latency_s + (physics.latent_latency_s if work.kv_shards == 1 else 0.0)
     whole = layout.data_parallel & layout.expert_parallel
     doubling = np.where(whole, physics.spread_latency_s, physics.tensor_latency_s)
-    outside = np.where(layout.gpus > pool.scale_up_domain_gpus, physics.off_domain_latency_s, 0.0)
+    leaving = np.where(layout.data_parallel, physics.off_domain_spread_latency_s, physics.off_domain_latency_s)
+    outside = np.where(layout.gpus > pool.scale_up_domain_gpus, leaving, 0.0)
     slower = physics.fp8_latency_factor if work.ffn.encoding.startswith("fp8") else 1.0
+    if pool.scale_up_domain_gpus <= SERVER_GPUS:
+        slower = slower * physics.server_latency_factor
     return (own + doubling * np.log2(layout.gpus) + outside) * slower
 
 

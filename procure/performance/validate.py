@@ -14,6 +14,7 @@ from procure.performance.fit import parts
 from procure.performance.frontier import Curve, Prefills, Sweep, predicted_maximum, sweep_maximum
 from procure.performance.observations import observe, read_points
 from procure.performance.predict import Bench, months_after, predict_runs
+from procure.performance.ratios import hardware_ratios
 from procure.performance.refit import log_errors
 from procure.performance.step import Layout
 
@@ -36,7 +37,9 @@ def validate(path: str | Path, bench: Bench | None = None) -> dict[str, Any]:
         ``overall``: TPS/User of decode and end-to-end rows at their measured batch; ``groups``: the same by hardware,
         card, TPS/User band, phase, speculation and part of the split (``fit`` rows saw the data), prefill rates and
         frontier throughput apart; ``curves``: predicted maximum tokens/s per GPU against measured ones, without any
-        measured batch; ``unpredicted``: every other row with the reason; ``rows``: counts.
+        measured batch; ``ratios``: hardware against hardware at one TPS/User
+        (:func:`procure.performance.ratios.hardware_ratios`); ``unpredicted``: every other row with the reason;
+        ``rows``: counts.
 
     Raises:
         InputError: the file cannot be read.
@@ -60,6 +63,7 @@ def summary(seen: pd.DataFrame, file: str, bench: Bench) -> dict[str, Any]:
             **{f"frontier throughput: {name}": _errors(rows) for name, rows in seen[frontier].groupby("hardware")},
         },
         "curves": curve_errors(seen[usable & ~seen["frontier"] & seen["phase"].isin(["decode", "e2e"])], bench),
+        "ratios": hardware_ratios(seen[runs], bench),
         "unpredicted": [
             {name: row[name] for name in ("line", "hardware", "model", "reason")} for row in lost.to_dict("records")
         ],
@@ -199,9 +203,10 @@ def _edge(group: pd.DataFrame, curve: Curve, date: str, framework: str, bench: B
 
 def _tried(rows: pd.DataFrame) -> Layout:
     """Layouts of a curve's rows, each once."""
-    distinct = rows[["gpus_per_replica", "data_parallel", "expert_parallel"]].drop_duplicates()
+    distinct = rows[["gpus_per_replica", "data_parallel", "expert_parallel", "gathers"]].drop_duplicates()
     return Layout(
         distinct["gpus_per_replica"].to_numpy(dtype=float),
         distinct["data_parallel"].to_numpy(dtype=bool),
         distinct["expert_parallel"].to_numpy(dtype=bool),
+        distinct["gathers"].to_numpy(dtype=bool),
     )

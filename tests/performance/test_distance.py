@@ -73,7 +73,7 @@ def test_a_case_plans_with_either_end_of_the_band():
     at_low = low["serve"].drop_duplicates(["t", "bucket"])
     assert at_low["rack_s"].tolist() == pytest.approx((at_base["rack_s"] / at_base["low"]).tolist(), rel=1e-9)
     full = [made["prefill"].query("store == 'recompute'")["rack_s"].to_numpy() for made in (low, base, high)]
-    assert full[0] / full[1] == pytest.approx(np.full(len(full[1]), 0.68 / 0.6))
+    assert full[0] / full[1] == pytest.approx(np.full(len(full[1]), 0.68 / 0.56))
     assert full[2] / full[1] == pytest.approx(np.full(len(full[1]), 0.68 / 0.75))
 
 

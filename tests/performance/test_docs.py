@@ -5,11 +5,15 @@ from __future__ import annotations
 import tomllib
 from pathlib import Path
 
+import numpy as np
 import pytest
 from performance_fixtures import RULES
 
 from procure.catalogue import packaged_path
-from procure.performance.predict import Bench
+from procure.performance.decode import speed_band
+from procure.performance.observations import observe, read_points
+from procure.performance.predict import Bench, Runs
+from procure.performance.ratios import hardware_ratios
 from procure.performance.validate import predicted_rows
 
 ERRORS = tomllib.loads((packaged_path("data") / "performance" / "errors.toml").read_text(encoding="utf-8"))
@@ -48,7 +52,8 @@ def test_what_prefill_errs_by_on_a_source_it_never_saw_is_stated_and_within_the_
 
 def test_the_runs_at_128k_are_predicted_as_the_page_says():
     """No fit saw them; each row of the page gives the step of GB300 and of GB200."""
-    rows = predicted_rows(packaged_path("data") / "performance" / "long_context.csv", Bench.packaged())
+    bench = Bench.packaged()
+    rows = predicted_rows(packaged_path("data") / "performance" / "long_context.csv", bench)
     assert set(rows["part"]) == {"test"}
     ratio = {
         (sku, speed): f"{predicted / speed:.2f}"
@@ -59,3 +64,19 @@ def test_the_runs_at_128k_are_predicted_as_the_page_says():
     for drafted, word in ((False, "without and"), (True, "with speculation")):
         mape = (rows["predicted"] / rows["measured"] - 1)[rows["speculation"] == drafted].abs().mean()
         assert f"{mape:.1%} {word}" in PAGE
+    for pair in hardware_ratios(rows, bench):
+        assert f"= {pair['measured']:.2f} | {pair['computed']:.2f} " in PAGE
+
+
+def test_how_far_off_sparse_decode_is_at_50k_is_stated_and_within_its_band():
+    """Six runs of GLM-5.2 that no fit saw, in the software that plans take."""
+    rows = observe(read_points(packaged_path("data") / "performance" / "sparse_context.csv"))
+    reference = Runs(rows, Bench.packaged()).tps_user(
+        RULES.reference, lambda _: RULES.framework("trt"), RULES.software.fitted
+    )
+    ratio = rows["tps_user"].to_numpy(dtype=float) / reference
+    assert f"{ratio.min():.2f} to {ratio.max():.2f} times as fast" in PAGE
+    for drafts in (0.0, 1.0):
+        low, high = speed_band(RULES.band, np.array([drafts]), np.array([50_000.0]), sparse=True)
+        mine = ratio[rows["speculation"] == (drafts > 0)]
+        assert low.item() < mine.min() < mine.max() < high.item()

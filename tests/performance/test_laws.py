@@ -8,9 +8,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from performance_fixtures import dense_card, lpx_rack, mla_card, pool, setup
+from performance_fixtures import RULES, HandCard, dense_card, lpx_rack, mla_card, pool, setup
 
+from procure.catalogue import Catalogue
 from procure.performance import Queue, decode_points, prefill_gpu_seconds, prefill_latency_s
+from procure.performance.step import Layout, Streams, decode_terms, step_seconds
+from procure.performance.work import work_of
+from procure.sizing import load_card
 
 CARDS = {"mla": mla_card(), "mla without speculation": mla_card(0), "dense": dense_card()}
 POOLS = ("hgx-h200", "hgx-b200", "gb200-nvl72", "vr-nvl72")
@@ -162,3 +166,39 @@ def test_prefill_in_two_parts_costs_no_less_arithmetic_than_at_once():
     parts = prefill_gpu_seconds(*served, new_tokens=[20_000.0, 10_000.0], prefix_tokens=[0.0, 20_000.0])
     assert parts.sum() == pytest.approx(whole[0], rel=0.02)
     assert parts.sum() >= whole[0]
+
+
+class IndexedCard(HandCard):
+    """A card whose layers choose what they attend to by an index."""
+
+    indexed_layers = 61
+
+
+def test_sparse_decode_is_banded_wider_than_other_decode_and_its_base_is_the_same():
+    cards = mla_card(), IndexedCard(**vars(mla_card()))
+    plain, sparse = (points(pool("gb300-nvl72"), card, 60_000.0, [20.0, 50.0]) for card in cards)
+    assert sparse["tokens_per_s_per_gpu"].tolist() == plain["tokens_per_s_per_gpu"].tolist()
+    assert (sparse["low"] < plain["low"]).all()
+    assert (sparse["high"] > plain["high"]).all()
+
+
+@pytest.mark.parametrize(
+    ("sku", "name", "kv_format", "printed_s"),
+    [
+        ("hgx-h100", "llama-3.1-8b", "bf16", 43.7e-9),
+        ("hgx-h100", "llama-3.1-8b", "fp8", 23.7e-9),
+        ("hgx-b200", "llama-3.1-8b", "bf16", 131_072 / (0.91 * 8e12)),
+        ("hgx-b200", "llama-3.1-8b", "fp8", 65_536 / (0.84 * 8e12)),
+    ],
+)
+def test_a_token_of_context_costs_a_step_what_was_printed(sku, name, kv_format, printed_s):
+    """Slopes of time per token over context at batch 1, 32Ki to 128Ki: the vLLM post on FP8 caches, April 2026."""
+    card, hardware = load_card(name), Catalogue.read().sku(sku)
+    contexts = np.array([32_768.0, 131_072.0])
+    streams = Streams(
+        kv_format, np.zeros(1), card.loaded_bytes(contexts, kv_format), card.decode_attention_flops(contexts)
+    )
+    alone = Layout.best(np.ones(1), np.zeros(1, dtype=bool))
+    terms = decode_terms(hardware, RULES.reference, work_of(card, "bf16"), alone, streams, np.ones(1))
+    slope = np.diff(step_seconds(terms)) / np.diff(contexts)
+    assert slope.item() == pytest.approx(printed_s, rel=0.1)

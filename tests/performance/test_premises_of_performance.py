@@ -22,12 +22,16 @@ from procure.sizing import load_card
 PREMISES = premises_of(CATALOGUE)
 MOVES_NOTHING = {
     "software/latency_per_month": "of the fitted rows: only validation reads it",
+    "software/early_spread_per_month": "the same",
+    "physics/gather_efficiency": "of engines without an all-to-all, which plans do not take",
     "software/reference_month": "the same",
     "software/fast_latency_of_base": "of vintage fast",
     "bring_up/rubin-ultra-nvl144": "of hardware that is not asked about",
     "physics/widening_efficiency": "of weights that are widened",
     "physics/wide_kv_efficiency": "of 16-bit caches",
     "physics/index_s": "of cards with an indexer",
+    "band/sparse_low": "the same",
+    "band/sparse_high": "the same",
 }
 
 

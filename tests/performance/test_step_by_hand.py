@@ -23,6 +23,7 @@ ROUND = Physics(
     attention_efficiency=0.5,
     reduce_efficiency=0.1,
     exchange_efficiency=0.2,
+    gather_efficiency=0.4,
     scale_out_efficiency=0.5,
     prefill_efficiency=0.25,
     prefill_attention_efficiency=0.4,
@@ -35,13 +36,15 @@ ROUND = Physics(
     tensor_latency_s=5e-6,
     spread_latency_s=10e-6,
     off_domain_latency_s=60e-6,
+    off_domain_spread_latency_s=90e-6,
+    server_latency_factor=1.25,
     fp8_latency_factor=1.5,
     acceptance=0.5,
 )
 
 
 def layout(gpus, spread):
-    return Layout(np.array([float(gpus)]), np.array([spread]), np.array([spread]))
+    return Layout.best(np.array([float(gpus)]), np.array([spread]))
 
 
 def terms(hardware, card, spread_over, batch, *, context, precision="fp8", kv="fp8", draft=0.0, rules=ROUND, dp=True):  # noqa: PLR0913 - what a step depends on, by name
@@ -166,7 +169,7 @@ def test_the_busiest_gpu_reads_more_than_the_mean_while_few_experts_are_hit():
 def test_a_tiny_llm_is_all_latency():
     tiny = replace(dense_card(), params=replace(dense_card().params, attention=1e6, shared_ffn=1e6, lm_head=1e6))
     found = terms(pool("hgx-h200"), tiny, 1, 1, context=100, precision="bf16", kv="bf16", dp=False)
-    assert found["latency"] == pytest.approx(32 * 40e-6)
+    assert found["latency"] == pytest.approx(32 * 40e-6 * 1.25)
     assert found["latency"] > 0.98 * sum(found.values())
 
 
@@ -174,7 +177,36 @@ def test_replicas_over_two_servers_pay_for_their_slow_link():
     within = terms(pool("hgx-h200"), mla_card(), 8, 80, context=4_000)
     across = terms(pool("hgx-h200"), mla_card(), 16, 160, context=4_000)
     assert across["network"] > within["network"]
-    assert across["latency"] - within["latency"] == pytest.approx(61 * (10e-6 + 60e-6) * 1.5)
+    assert across["latency"] - within["latency"] == pytest.approx(61 * (10e-6 + 90e-6) * 1.5 * 1.25)
+    within, across = (
+        terms(pool("hgx-h200"), mla_card(), gpus, 10 * gpus, context=4_000, dp=False)["latency"] for gpus in (8, 16)
+    )
+    assert across - within == pytest.approx(61 * (5e-6 + 60e-6) * 1.5 * 1.25)
+
+
+def test_a_server_is_slower_than_a_rack_by_its_factor_on_latencies_alone():
+    """What a chip reads and multiplies does not depend on where it stands."""
+    racked = pool("hgx-b200", scale_up_domain_gpus=72)
+    alone, beside = (terms(each, mla_card(), 8, 80, context=4_000) for each in (pool("hgx-b200"), racked))
+    assert alone.pop("latency") == pytest.approx(1.25 * beside.pop("latency"))
+    assert alone == beside
+
+
+def test_sliced_experts_are_given_every_token_and_whole_ones_only_theirs():
+    """80 streams on 8 GPUs, 58 MoE layers of 7,168: 10 tokens to each of 7 others in BF16, and their results back."""
+    card = mla_card()
+    streams = Streams("fp8", np.array([0.0]), np.array([1.0]), np.array([1.0]))
+    gathered = replace(layout(8, True), expert_parallel=np.array([False]), gathers=np.array([True]))
+    network = [
+        float(
+            decode_terms(pool("gb200-nvl72"), ROUND, work_of(card, "fp8"), each, streams, np.array([80.0]))["network"][
+                0
+            ]
+        )
+        for each in (gathered, layout(8, True))
+    ]
+    assert network[0] == pytest.approx(58 * 10 * 7_168 * (2 + 2) * 7 / (900e9 * 0.4), rel=1e-9)
+    assert network[1] == pytest.approx(58 * 10 * 7_168 * 3 * 7 * (1 - (7 / 8) ** 8) / (900e9 * 0.2), rel=1e-9)
 
 
 def test_a_drafted_token_costs_its_arithmetic_and_one_more_layer():

@@ -51,7 +51,7 @@ class Run(NamedTuple):
 
 
 DRAFTS = {"physics/acceptance": 0.797}
-"""1 + a + a² + a³ = 2.95 tokens a step were measured; the premise, fitted on other LLMs, gives 2.36."""
+"""1 + a + a² + a³ = 2.95 tokens a step were measured; the premise, fitted on other LLMs, gives 2.39."""
 TOGETHER = {"physics/prefill_service_factor": 0.26}
 """Engines that prefill and decode on the same GPUs, in the month of the runs.
 
@@ -68,7 +68,7 @@ RUNS = {"1P1D": P1D1, "3P1D": P3D1, "B300": B300}
 
 
 def case_of(run: Run, tps_user: float, requests_per_s: float, longer_pauses: float = 1.0, **settings: Any) -> Case:
-    """The run's servers, all up, as full as queues are stated for, and nothing to buy."""
+    """The run's servers, all up, as full as queues are stated for, and nothing to buy; software of the runs' month."""
     ages = [(2.0, 0.5), (24.0, 0.9), (684.0, RETURNED)]
     mean, p50, p90, p99 = run.input_tokens
     load = {
@@ -89,7 +89,7 @@ def case_of(run: Run, tps_user: float, requests_per_s: float, longer_pauses: flo
         ),
     }
     full = {"availability": 1.0, "spare_share": 0.0, "utilisation_cap": 0.95, "router_release_load": 0.95 / 0.85,
-            "tps_percentile": 50, "ttft_share": 0.5, "vintage": "none", "may_buy": []}  # fmt: skip
+            "tps_percentile": 50, "ttft_share": 0.5, "vintage": "base", "may_buy": []}  # fmt: skip
     return tiny(skus=(run.sku,), peaks={"agent": [requests_per_s] * 3}, workloads={"agent": load},
                 sites=({"positions": 40.0, "power_kw": 9_000.0},), tables=tables, settings={**full, **settings},
                 figures={(run.sku, "dram_usable_share_kv"): run.dram_share,
@@ -127,7 +127,7 @@ def costs(name: str, tps_user: float, hit: float) -> Costs:
 
 @pytest.mark.parametrize(
     ("name", "gpus", "tps_user", "measured", "speed", "rate"),
-    [("1P1D", (16, 16), 63.0, (5_647.0, 58.5), 1.08, 0.73), ("3P1D", (48, 16), 59.0, (6_281.0, 52.4), 1.13, 1.14)],
+    [("1P1D", (16, 16), 57.0, (5_647.0, 58.5), 0.97, 0.73), ("3P1D", (48, 16), 54.2, (6_281.0, 52.4), 1.03, 1.04)],
 )
 def test_128_clients_of_prefill_and_decode_apart(name, gpus, tps_user, measured, speed, rate):
     """Speed at the batch that ran, and tokens/s of 128 clients, on the split of GPUs that ran; 0.91 of the input found.
@@ -150,7 +150,7 @@ B300_RUNS = [
     (96, 0.62, 5_577.0), (128, 0.29, 3_817.0), (192, 0.12, 3_385.0), (256, 0.09, 3_358.0), (512, 0.07, 2_989.0),
 ]  # fmt: skip
 """Sessions, hit rate, total tokens/s per GPU; latent caches lie on every GPU up to 32 sessions."""
-ALONE = {8: 101.0, 48: 50.0}
+ALONE = {8: 109.0, 48: 52.0}
 """TPS/User of 1 and 6 streams a GPU that does nothing else."""
 
 
@@ -168,10 +168,10 @@ def test_tokens_per_s_of_engines_that_prefill_and_decode_follow_from_what_is_fou
         if sessions in ALONE:
             assert B300.output_tokens / request.decode / alone * 8.0 == pytest.approx(sessions, rel=0.05)
             off[sessions, "speed"] = alone * request.decode / (request.decode + request.prefill)
-    assert off[8] == pytest.approx(1.11, abs=0.05)
-    assert off[48] == pytest.approx(1.25, abs=0.05)
-    assert off[8, "speed"] / 82.4 == pytest.approx(1.0, abs=0.1)
-    assert off[48, "speed"] / 19.5 == pytest.approx(1.24, abs=0.1)
+    assert off[8] == pytest.approx(1.19, abs=0.05)
+    assert off[48] == pytest.approx(1.28, abs=0.05)
+    assert off[8, "speed"] / 82.4 == pytest.approx(1.06, abs=0.1)
+    assert off[48, "speed"] / 19.5 == pytest.approx(1.26, abs=0.1)
     errors = [abs(math.log(off[sessions])) for sessions, _, _ in B300_RUNS]
     assert max(errors) < math.log(1.65)
     assert sum(errors) / len(errors) < 0.2
@@ -209,7 +209,7 @@ def test_prefill_pools_find_in_hbm_what_was_found_there():
 @pytest.mark.parametrize("name", ["1P1D", "3P1D"])
 def test_the_share_that_the_mechanism_gives_is_below_that_of_a_router_which_does_not_let_go(name):
     """Servers of 8 GPUs as homes and a release at 1/0.85 of the load: in the plan's disfavour by 4 to 9 points."""
-    shares = instance_of(name, {"1P1D": 63.0, "3P1D": 59.0}[name])["return_shares"]
+    shares = instance_of(name, {"1P1D": 57.0, "3P1D": 54.2}[name])["return_shares"]
     computed = float(shares.query("t == 0 and store == 'dram:hgx-h200'")["return_share"].iloc[0])
     assert 0.965 - 0.10 <= computed < 0.965
 
