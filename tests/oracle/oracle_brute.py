@@ -54,18 +54,17 @@ class BruteForce:
             (Batch(r.site, r.sku, int(r.count), Quarter(r.in_service).index - self.start,
                    self.alone(r.sku, r.paid_usd_per_unit),
                    self.support(r.sku, self.alone(r.sku, r.paid_usd_per_unit))), bool(r.retirable), 0.0)
-            for r in case.tables["fleet"].itertuples()
+            for r in self.service.records["fleet"]
         ] + [
             (Batch(r.site, r.sku, int(r.count), Quarter(r.delivery).index - self.start,
                    self.alone(r.sku, r.price_usd_per_unit),
                    self.support(r.sku, self.alone(r.sku, r.price_usd_per_unit))), False,
              r.price_usd_per_unit * (1 - r.paid_share))
-            for r in case.tables["orders"].itertuples()
+            for r in self.service.records["orders"]
         ]  # fmt: skip
         self._stands: dict[Any, bool] = {}
         self._held = [self._reserved(str(q)) for q in self.quarters]
         self._served: dict[Any, Any] = {}
-        self.plans = 0
 
     def sku(self, name: str) -> Any:
         return self.case.catalogue.sku(name)
@@ -109,32 +108,59 @@ class BruteForce:
     def expansions(self) -> list[tuple[Any, int]]:
         return [
             (r, t)
-            for r in self.case.tables["expansions"].itertuples()
+            for r in self.service.records["expansions"]
             for t in range(self.end)
             if t + math.ceil(r.lead_quarters) < self.end
         ]
 
     def choices(self) -> Iterator[tuple[dict[Any, int], dict[Any, int], dict[Any, int]]]:
-        """Every combination of orders, sales (batch number, quarter) and expansions."""
-        orders, expansions = self.orders(), self.expansions()
-        sales = [(i, t) for i, (b, may, _) in enumerate(self.fixed) if may for t in range(max(b.vintage, 0), self.end)]
-        ranges = [range(self.most[name] + 1) for _, name, *_ in orders]
-        ranges += [range(self.fixed[i][0].count + 1) for i, _ in sales]
-        ranges += [range(int(r.max_count) + 1) for r, _ in expansions]
-        for pick in itertools.product(*ranges):
-            bought = {o: n for o, n in zip(orders, pick, strict=False) if n}
-            rest = pick[len(orders) :]
-            sold = {x: n for x, n in zip(sales, rest, strict=False) if n}
-            grown = {(x[0].Index, x[1]): n for x, n in zip(expansions, rest[len(sales) :], strict=True) if n}
-            yield bought, sold, grown
+        """Every combination of orders, sales (batch number, quarter) and expansions that suppliers and budget allow."""
+        sales = list(self.sales())
+        for bought, grown in itertools.product(self.taken(), list(self.halls())):
+            if self.affordable(bought, grown):
+                yield from ((bought, sold, grown) for sold in sales)
+
+    def taken(self) -> Iterator[dict[Any, int]]:
+        """Orders that a supplier takes: it sees one of a quarter, whatever sites its units go to."""
+        orders = self.orders()
+        for pick in itertools.product(*(range(self.most[name] + 1) for _, name, *_ in orders)):
+            together: dict[Any, int] = defaultdict(int)
+            for (_, name, t, _), n in zip(orders, pick, strict=True):
+                together[name, t] += n
+            if all(not n or self.sku(name).min_order <= n <= self.sku(name).supply_per_quarter
+                   for (name, _), n in together.items()):  # fmt: skip
+                yield {o: n for o, n in zip(orders, pick, strict=True) if n}
+
+    def sales(self) -> Iterator[dict[Any, int]]:
+        """Units sold by batch and quarter, of each batch no more than there are."""
+        batches = [
+            [
+                {(number, t): n for t, n in zip(quarters, pick, strict=True) if n}
+                for pick in itertools.product(range(batch.count + 1), repeat=len(quarters))
+                if sum(pick) <= batch.count
+            ]
+            for number, (batch, may, _) in enumerate(self.fixed) if may
+            for quarters in [range(max(batch.vintage, 0), self.end)]
+        ]  # fmt: skip
+        for part in itertools.product(*batches):
+            yield {x: n for sold in part for x, n in sold.items()}
+
+    def halls(self) -> Iterator[dict[Any, int]]:
+        """Expansions ordered by row and quarter, of each no more than there may be."""
+        expansions = self.expansions()
+        for pick in itertools.product(*(range(int(r.max_count) + 1) for r, _ in expansions)):
+            built: dict[Any, int] = defaultdict(int)
+            for (r, _), n in zip(expansions, pick, strict=True):
+                built[r] += n
+            if all(n <= r.max_count for r, n in built.items()):
+                yield {(r.Index, t): n for (r, t), n in zip(expansions, pick, strict=True) if n}
 
     def best(self) -> tuple[float, float, float]:
         """Least shortfall in basis points, and the cost in USD at it and a little above (see below)."""
         fitting = []
         for bought, sold, grown in self.choices():
-            self.plans += 1
             states = self.states(bought, sold)
-            if states is None or not self.allowed(bought, grown, states):
+            if not all(self.stands(t, own, grown) for t, own in enumerate(states)):
                 continue
             short = sum(self.serve(t, states[t])[0] for t in range(self.planned))
             fitting.append((short, bought, sold, grown, states))
@@ -171,15 +197,13 @@ class BruteForce:
     def price(self, sku: str, t: int) -> float:
         return self.case.catalogue.price_usd(sku, self.quarters[t])
 
-    def states(self, bought: dict[Any, int], sold: dict[Any, int]) -> list[State] | None:
-        """Units by site and SKU in every quarter; None where more is sold than stands."""
+    def states(self, bought: dict[Any, int], sold: dict[Any, int]) -> list[State]:
+        """Units by site and SKU in every quarter."""
         own: list[State] = [defaultdict(int) for _ in range(self.end)]
         for number, (batch, _, _) in enumerate(self.fixed):
             left = batch.count
             for t in range(max(batch.vintage, 0), self.end):
                 left -= sold.get((number, t), 0)
-                if left < 0:
-                    return None
                 own[t][batch.site, batch.sku] += left
         for batch in self.batches(bought):
             for t in range(batch.vintage, self.end):
@@ -191,27 +215,14 @@ class BruteForce:
         return self._held[t]
 
     def _reserved(self, quarter: str) -> State:
-        rows = self.case.tables["reserved"]
         found: State = defaultdict(int)
-        for r in rows[rows["quarter"] == quarter].itertuples():
-            found[r.site, r.sku] += int(r.count)
+        for r in self.service.records["reserved"]:
+            if r.quarter == quarter:
+                found[r.site, r.sku] += int(r.count)
         return found
 
-    def allowed(self, bought: dict[Any, int], grown: dict[Any, int], states: list[State]) -> bool:
-        """Site limits, structure, supply, minimum orders and budget."""
-        by_quarter: dict[Any, int] = defaultdict(int)
-        for (_, name, t, _), n in bought.items():
-            by_quarter[name, t] += n
-        for (name, _), n in by_quarter.items():  # a supplier sees one order, whatever sites its units go to
-            if not self.sku(name).min_order <= n <= self.sku(name).supply_per_quarter:
-                return False
-        if grown:
-            for r in self.case.tables["expansions"].itertuples():
-                if sum(n for (i, _), n in grown.items() if i == r.Index) > r.max_count:
-                    return False
-        return all(self.stands(t, own, grown) for t, own in enumerate(states)) and self.affordable(bought, grown)
-
     def stands(self, t: int, own: State, grown: dict[Any, int]) -> bool:
+        """Whether a quarter's units keep to reservations, site limits and structure."""
         key = (t, tuple(sorted((k, n) for k, n in own.items() if n)), tuple(grown.items()))
         if key not in self._stands:
             self._stands[key] = self._fits(t, own, grown)
@@ -221,10 +232,9 @@ class BruteForce:
         for (site, name), n in self.held(t).items():
             if own.get((site, name), 0) < n:
                 return False
-        stages = self.case.tables["sites"]
         for site in self.sites:
-            rows = [r for r in stages[stages["site"] == site].itertuples()
-                    if Quarter(r.from_quarter) <= self.quarters[t]]  # fmt: skip
+            rows = [r for r in self.service.records["sites"]
+                    if r.site == site and Quarter(r.from_quarter) <= self.quarters[t]]  # fmt: skip
             place = max(rows, key=lambda r: Quarter(r.from_quarter))
             units = [(self.sku(name), n) for (s, name), n in own.items() if s == site and n]
             use = {
@@ -237,7 +247,7 @@ class BruteForce:
             }
             for resource, used in use.items():
                 limit = getattr(place, resource)
-                for r in self.case.tables["expansions"].itertuples():
+                for r in self.service.records["expansions"]:
                     ready = sum(n for (i, o), n in grown.items()
                                 if i == r.Index and o + math.ceil(r.lead_quarters) <= t)  # fmt: skip
                     if r.site == site and ready:
@@ -272,14 +282,14 @@ class BruteForce:
             paid[t] += n * sku.milestone_order * hardware
             paid[delivery] += n * ((1 - sku.milestone_order) * hardware + sku.install_usd)
         for (i, t), n in grown.items():
-            paid[t] += n * self.case.tables["expansions"].loc[i, "capex_usd"]
+            paid[t] += n * next(r.capex_usd for r in self.service.records["expansions"] if r.Index == i)
         return paid
 
     def affordable(self, bought: dict[Any, int], grown: dict[Any, int]) -> bool:
-        rows = self.case.tables["budget"]
-        if rows.empty:
+        rows = self.service.records["budget"]
+        if not rows:
             return True
-        budget = {Quarter(r.quarter).index - self.start: r.budget_usd for r in rows.itertuples()}
+        budget = {Quarter(r.quarter).index - self.start: r.budget_usd for r in rows}
         spent: dict[int, float] = defaultdict(float)
         if self.s.budget_basis == "commitment":
             for order, n in bought.items():
@@ -328,7 +338,7 @@ class BruteForce:
 
     def copies(self, t: int, own: State) -> list[dict[tuple[str, str, str], int]]:
         """Every way to set up LPX copies of the cards."""
-        cards = sorted({r.card for r in self.case.tables["workloads"].itertuples()})
+        cards = sorted({r.card for r in self.service.records["workloads"]})
         parts = []
         for site, name in itertools.product(self.sites, self.service.lpx):
             need = {c: self.service.racks_per_copy(c, name) for c in cards}

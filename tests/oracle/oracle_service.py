@@ -68,6 +68,7 @@ class Service:
     def __init__(self, case: Any) -> None:
         self.case, self.s = case, case.settings
         self.asked = demand.build(case)
+        self.records = {name: list(frame.itertuples()) for name, frame in case.tables.items()}
         self.names = [str(q) for q in case.quarters]
         self.owned = sorted(
             set(case.settings.may_buy) | set(case.tables["fleet"]["sku"]) | set(case.tables["orders"]["sku"])
@@ -79,13 +80,13 @@ class Service:
         for sku in case.catalogue.skus.values():
             if sku.kind == "ssd_kit":
                 self.kits[sku.host].append(sku)
-        self.site = {r.site: r for r in case.tables["sites"].itertuples()}
+        self.site = {r.site: r for r in self.records["sites"]}
         self.scenario = {r.workload: r for r in self.asked.scenarios.itertuples()}
-        self.workloads = {r.workload: r for r in case.tables["workloads"].itertuples()}
+        self.workloads = {r.workload: r for r in self.records["workloads"]}
         table = self.asked.buckets.merge(self.asked.rates, on=["quarter", "workload", "bucket"])
         self.buckets = {key: list(rows.itertuples()) for key, rows in table.groupby(["quarter", "workload"])}
         self.nodes = {
-            key: [(r.share, r.input_tokens) for r in rows.itertuples()]
+            key: (rows["share"].to_numpy(dtype=float), rows["input_tokens"].to_numpy(dtype=float))
             for key, rows in self.asked.nodes.groupby(["quarter", "workload", "bucket"])
         }
         self.path = {(r.quarter, r.workload): r for r in self.asked.reuse_path.itertuples()}
@@ -110,8 +111,9 @@ class Service:
         return performance.Setup(row.weight_precision, row.kv_format, vintage, self.rules)
 
     def mean_of(self, t: int, w: str, b: Any, function: Any) -> float:
-        """A bucket's mean of a function of the length."""
-        return sum(share * function(tokens) for share, tokens in self.nodes[self.names[t], w, b.bucket])
+        """A bucket's mean of a function of lengths."""
+        shares, tokens = self.nodes[self.names[t], w, b.bucket]
+        return float(shares @ function(tokens))
 
     def rate(self, w: str, b: Any) -> float:
         """Requests/s that a bucket is sized for."""
@@ -220,19 +222,18 @@ class Service:
         gpus = performance.prefill_gpus_per_replica(hardware, card, setup)
         queue = performance.Queue(self.s.utilisation_cap, self.scenario[w].ttft_share)
 
-        def moved(tokens: float) -> float:
-            return float(card.transferred_bytes(np.array([tokens]), row.kv_format)[0])
+        def moved(tokens: Any) -> Any:
+            return card.transferred_bytes(tokens, row.kv_format)
 
-        def work(length: float, held: float) -> float:
-            given = {"new_tokens": [length - held], "prefix_tokens": [held]}
-            alone = float(performance.prefill_gpu_seconds(hardware, card, setup, **given)[0]) / hardware.gpus
+        def work(lengths: Any, held: Any) -> Any:
+            given = {"new_tokens": lengths - held, "prefix_tokens": held}
+            alone = performance.prefill_gpu_seconds(hardware, card, setup, **given) / hardware.gpus
             return alone / self.rules.prefill.service_factor
 
-        def unchanged(length: float, held: float) -> float:
-            """Bytes that are not written again when a sequence of this length is parked after a hit."""
-            whole = float(card.stored_bytes(np.array([length]), row.kv_format)[0])
-            new = card.transferred_bytes(np.array([length]), row.kv_format, cached_tokens=np.array([held]))
-            return whole - float(new[0])
+        def unchanged(lengths: Any, held: Any) -> Any:
+            """Bytes that are not written again when sequences of these lengths are parked after a hit."""
+            new = card.transferred_bytes(lengths, row.kv_format, cached_tokens=held)
+            return card.stored_bytes(lengths, row.kv_format) - new
 
         links = hardware.scale_out_bytes_per_s_per_gpu * gpus
         made = []
@@ -240,13 +241,13 @@ class Service:
             for store, bytes_per_s in {"recompute": np.inf, **(self.stores(pool) if p > 0 else {})}.items():
                 reuse = store != "recompute"
 
-                def held(length: float, reuse: bool = reuse, b: Any = b) -> float:
-                    shared = min(b.shared_prefix_tokens, length)
-                    return max(p * length, shared) if reuse else shared
+                def held(lengths: Any, reuse: bool = reuse, b: Any = b) -> Any:
+                    shared = np.minimum(b.shared_prefix_tokens, lengths)
+                    return np.maximum(p * lengths, shared) if reuse else shared
 
                 def walls(lengths: Any, reuse: bool = reuse, held: Any = held, rate: float = bytes_per_s) -> Any:
                     lengths = np.asarray(lengths, dtype=float)
-                    prefix = np.array([held(length) for length in lengths])
+                    prefix = held(lengths)
                     given = {"new_tokens": lengths - prefix, "prefix_tokens": prefix}
                     seconds = performance.prefill_latency_s(hardware, card, setup, **given, queue=queue)
                     links_at = links * self.s.store_utilisation_cap
@@ -254,10 +255,7 @@ class Service:
                     read = card.transferred_bytes(prefix, row.kv_format) / (rate * gpus)
                     return seconds + (read if reuse else 0.0)
 
-                def wall(length: float, walls: Any = walls) -> float:
-                    return float(walls([length])[0])
-
-                late = self.share_longer(t, w, b, wall)
+                late = self.share_longer(t, w, b, walls(self.asked.lengths[self.names[t], w]))
                 busy = self.mean_of(t, w, b, lambda n, held=held: work(n, held(n)))
                 read = self.mean_of(t, w, b, lambda n, held=held: moved(held(n))) if reuse else 0.0
                 valid = (
@@ -268,21 +266,21 @@ class Service:
                 made.append(Fill(b.bucket, pool, store, busy, late, read, valid, walls))
         return made
 
-    def share_longer(self, t: int, w: str, b: Any, wall: Any) -> float:
+    def share_longer(self, t: int, w: str, b: Any, walls: Any) -> float:
         """Share of a bucket that is longer than the longest prompt whose first token is in time, found by halving.
 
-        The share below a length is read off the points of the distribution, each in the middle of its cell.
+        ``walls`` are the seconds to the first token at the points of the distribution of lengths. The share below a
+        length is read off these points, each in the middle of its cell.
         """
-        lengths, target = self.asked.lengths[self.names[t], w], self.scenario[w].ttft_s
-        upto = np.cumsum(SHARES)
-        low, high = 0, len(lengths)  # points in time, by halving, then the place between two of them
+        target, upto = self.scenario[w].ttft_s, np.cumsum(SHARES)
+        low, high = 0, len(walls)  # points in time, by halving, then the place between two of them
         while low < high:
             middle = (low + high) // 2
-            low, high = (middle + 1, high) if wall(lengths[middle]) <= target else (low, middle)
-        if low in (0, len(lengths)):
+            low, high = (middle + 1, high) if walls[middle] <= target else (low, middle)
+        if low in (0, len(walls)):
             in_time = float(low > 0)
         else:
-            before, after = wall(lengths[low - 1]), wall(lengths[low])
+            before, after = float(walls[low - 1]), float(walls[low])
             part = (target - before) / (after - before)
             middles = [upto[i] - SHARES[i] / 2 for i in (low - 1, low)]
             in_time = middles[0] + part * (middles[1] - middles[0])
@@ -314,11 +312,12 @@ class Service:
             left -= lost[bucket]
         return lost
 
+    @once
     def ready(self, pool: str, t: int) -> bool:
         """Whether a unit may stand in a quarter: it is owned or on order by then, or can be ordered in time."""
         position = {name: i for i, name in enumerate(self.names)}
-        orders = [position[str(r.delivery)] for r in self.case.tables["orders"].itertuples() if r.sku == pool]
-        if pool in set(self.case.tables["fleet"]["sku"]) or any(at <= t for at in orders):
+        orders = [position[str(r.delivery)] for r in self.records["orders"] if r.sku == pool]
+        if any(r.sku == pool for r in self.records["fleet"]) or any(at <= t for at in orders):
             return True
         hardware = self.sku[pool]
         return pool in self.s.may_buy and any(
@@ -341,6 +340,7 @@ class Service:
         writes = unit.endurance_dwpd * unit.store_bytes * 365 * self.s.flash_rated_years / self.s.write_amplification
         return price / writes
 
+    @once
     def parked_bytes(self, t: int, w: str) -> float:
         """Mean bytes of a parked sequence."""
         rows = self.buckets[self.names[t], w]
@@ -352,8 +352,8 @@ class Service:
         row = self.workloads[w]
         card = self.case.cards[row.card]
 
-        def stored(tokens: float) -> float:
-            return float(card.stored_bytes(np.array([tokens]), row.kv_format)[0])
+        def stored(tokens: Any) -> Any:
+            return card.stored_bytes(tokens, row.kv_format)
 
         return self.mean_of(t, w, b, lambda n: stored(n + b.visible_tokens))
 

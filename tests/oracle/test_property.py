@@ -27,7 +27,8 @@ def cases(draw):
     two = draw(st.booleans())
     peaks = {"chat": [level * share * growth**t for t in range(length)]}
     if two:
-        peaks["agent"] = [level * (1 - share) / 4 * growth**t for t in range(length)]
+        # rounded: a share of all but one is no peak, or one that a case may state
+        peaks["agent"] = [round(level * (1 - share) / 4 * growth**t, 4) for t in range(length)]
     tables = {"fleet": fleet(("a", H200, draw(st.integers(1, 2)), "2024Q2", draw(st.floats(1e5, 4e5))))}
     if draw(st.booleans()):
         tables["budget"] = budget(*draw(st.lists(st.floats(0.0, 1e7), min_size=length, max_size=length)))
@@ -64,9 +65,9 @@ def no_plan_is_cheaper_than_the_optimum(case):
         assert plan.tables["checks"]["holds"].all()
 
 
-@pytest.mark.slow(seconds=25)
-@pytest.mark.parametrize("draw", range(4))
+@pytest.mark.slow(seconds=20)
+@pytest.mark.parametrize("draw", range(2))
 def test_no_plan_is_cheaper_than_the_optimum(draw):
-    """Twenty-four cases in four draws, which run beside each other; each draw begins with the simplest case."""
-    few = settings(max_examples=6, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+    """Twenty-one cases in two draws, which run beside each other; each draw begins with the simplest case."""
+    few = settings(max_examples=11, deadline=None, database=None, suppress_health_check=list(HealthCheck))
     seed(draw)(few(given(cases())(no_plan_is_cheaper_than_the_optimum)))()
