@@ -10,7 +10,7 @@ import csv
 import json
 
 import pytest
-from tiny_llms import cache_sizes, text_classes, tiny_config
+from tiny_llms import LENGTHS, cache_sizes, text_classes, tiny_config, unchanged_sizes
 from tools import need
 
 from procure.catalogue.paths import packaged_path
@@ -19,8 +19,6 @@ from procure.sizing import card_names, load_card
 from procure.sizing.cards import read_card
 
 pytestmark = pytest.mark.slow
-
-LENGTHS = (5, 16, 33, 100)
 
 
 def table(name):
@@ -68,7 +66,7 @@ def test_every_class_of_the_library_is_in_the_table(classes):
 @pytest.mark.parametrize("kind", READ)
 def test_bytes_are_those_of_the_real_cache_in_both_forms_of_the_config(kind, classes):
     config = tiny_config(kind, classes[kind])
-    real = cache_sizes(config, LENGTHS)
+    real = list(unchanged_sizes(kind, classes[kind]).values())
     assert stated(as_file(config), kind) == real
     assert stated(as_file(config, "to_diff_dict"), kind) == real
 
@@ -195,7 +193,8 @@ FOLLOWED = [
 @pytest.mark.parametrize(("kind", "field"), FOLLOWED)
 def test_no_byte_of_the_real_cache_follows_a_listed_field(kind, field, classes):
     config = tiny_config(kind, classes[kind])
-    real, compared = cache_sizes(config, (5, 33)), 0
+    kept = unchanged_sizes(kind, classes[kind])
+    real, compared = [kept[5], kept[33]], 0
     for value in changed(getattr(config, field)):
         try:
             sizes = cache_sizes(tiny_config(kind, classes[kind], **{field: value}), (5, 33))
@@ -222,7 +221,7 @@ def test_no_byte_follows_a_field_that_is_listed_for_all_types(classes):
     """Each such field once, where some class has it."""
     compared = 0
     for field, kind in everywhere(classes):
-        real = cache_sizes(tiny_config(kind, classes[kind]), (33,))
+        real = [unchanged_sizes(kind, classes[kind])[33]]
         for value in changed(tiny_config(kind, classes[kind]).to_dict()[field]):
             try:
                 sizes = cache_sizes(tiny_config(kind, classes[kind], **{field: value}), (33,))

@@ -3,7 +3,10 @@
 import dataclasses
 import importlib
 import inspect
+import itertools
 import os
+from collections.abc import Iterator
+from functools import cache
 
 os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
 
@@ -125,6 +128,15 @@ def tiny_config(kind: str, cls: type, **changes):
     return cls(**{**values, **OWN.get(kind, {}), **changes})
 
 
+LENGTHS = (5, 16, 33, 100)
+
+
+@cache
+def unchanged_sizes(kind: str, cls: type) -> dict[int, int]:
+    """Bytes of the cache of the tiny config as it is, by length; worked out once for all tests of a process."""
+    return dict(zip(LENGTHS, cache_sizes(tiny_config(kind, cls), LENGTHS), strict=True))
+
+
 def cache_sizes(config, lengths) -> list[int]:
     """Bytes of the cache after a forward pass over each length, bfloat16 weights, on the CPU."""
     import torch
@@ -145,10 +157,10 @@ def _model(config):
     import torch
     import transformers
 
-    makers = [transformers.AutoModelForCausalLM.from_config, transformers.AutoModel.from_config]
-    makers += [cls._from_config for cls in _model_classes(type(config))]
+    autos = [transformers.AutoModelForCausalLM.from_config, transformers.AutoModel.from_config]
+    others = (cls._from_config for cls in _model_classes(type(config)))
     reasons = []
-    for make in makers:
+    for make in itertools.chain(autos, others):
         try:
             with torch.device("meta"):
                 weights = sum(weight.numel() for weight in make(config).parameters())
@@ -160,17 +172,17 @@ def _model(config):
     raise reasons[0]
 
 
-def _model_classes(config_class: type) -> list[type]:
+def _model_classes(config_class: type) -> Iterator[type]:
     """Model classes beside a config class that are made for it and take a cache."""
     name = config_class.__module__.replace("configuration_", "modeling_")
     try:
         module = importlib.import_module(name)
     except ImportError:
-        return []
+        return
     classes = [c for c in vars(module).values() if inspect.isclass(c) and hasattr(c, "forward")]
     own = [c for c in classes if config_class in (c.__dict__.get("config"), getattr(c, "config_class", None))]
     own = [c for c in own if not c.__name__.endswith("PreTrainedModel")]
-    return [c for c in own if {"use_cache", "input_ids"} & set(inspect.signature(c.forward).parameters)]
+    yield from (c for c in own if {"use_cache", "input_ids"} & set(inspect.signature(c.forward).parameters))
 
 
 def cache_bytes(cache: object) -> int:
