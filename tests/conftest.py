@@ -1,6 +1,7 @@
 """What tests of several folders share."""
 
 import subprocess
+from collections import defaultdict
 from collections.abc import Callable
 from pathlib import Path
 
@@ -15,14 +16,18 @@ settings.load_profile("untimed")  # no test may fail because the machine is busy
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """The longest tests first: a long one that starts last keeps one process busy while the others have nothing to do.
 
-    ``slow`` may say about how many seconds a test takes; ten else.
+    ``slow`` may say about how many seconds a test takes; ten else. Tests of a module stay together, so that what they
+    share by its fixtures is made once in a process; modules follow in the order of their longest test.
     """
 
     def seconds(item: pytest.Item) -> float:
         marker = item.get_closest_marker("slow")
         return 0.0 if marker is None else float(marker.kwargs.get("seconds", 10.0))
 
-    items.sort(key=seconds, reverse=True)
+    longest: dict[Path, float] = defaultdict(float)
+    for item in items:
+        longest[item.path] = max(longest[item.path], seconds(item))
+    items.sort(key=lambda item: (-longest[item.path], item.path, -seconds(item)))
 
 
 PROFILE = """<?xml version="1.0" encoding="UTF-8"?>

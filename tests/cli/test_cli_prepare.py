@@ -77,19 +77,20 @@ def test_debug_shows_the_traceback_wherever_it_stands(tmp_path):
         main(["check", str(tmp_path / "nowhere"), "--debug"])
 
 
-@pytest.mark.slow
-def test_check_passes_the_example_and_gives_clean_json(tmp_path, capsys):
-    main(["new", str(tmp_path / "mine")])
+@pytest.mark.slow(seconds=2)
+def test_check_passes_a_packaged_case_and_gives_clean_json(tmp_path, capsys):
+    """A small one; that the largest passes is asked where its instance is at hand (check/test_check_arithmetic.py)."""
+    main(["new", str(tmp_path / "mine"), "--from", "premium-coding"])
     capsys.readouterr()
     assert main(["check", str(tmp_path / "mine"), "--json"]) == 0
     findings = json.loads(capsys.readouterr().out)
     assert {"finding", "holds", "detail"} <= set(findings[0])
 
 
-@pytest.mark.slow
+@pytest.mark.slow(seconds=2)
 def test_check_exits_with_6_where_demand_cannot_be_met(tmp_path, capsys):
-    main(["new", str(tmp_path / "mine")])
-    case = Case.read(tmp_path / "mine").with_value("forecast.code-agent-large.peak_requests_per_s", "x40")
+    main(["new", str(tmp_path / "mine"), "--from", "premium-coding"])
+    case = Case.read(tmp_path / "mine").with_value("forecast.fast-code.peak_requests_per_s", "x40")
     case.write(tmp_path / "big")
     assert main(["check", str(tmp_path / "big")]) == 6
     assert "FAIL" in capsys.readouterr().out

@@ -8,7 +8,7 @@ import pytest
 TUTORIAL = Path(__file__).parents[2] / "docs" / "tutorial.md"
 
 
-@pytest.mark.slow(seconds=30)
+@pytest.mark.slow(seconds=25)
 def test_every_block_of_the_tutorial_runs():
     blocks = re.findall(r"```python\n(.*?)```", TUTORIAL.read_text(encoding="utf-8"), flags=re.S)
     assert len(blocks) >= 6
