@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from solved_case import built, searched
+from solved_case import built, planned, searched
 from tiny_case import tiny, token_worth
 
 from procure.families import contents
@@ -86,7 +86,7 @@ def agree(make: Any) -> list[Any]:
 @pytest.mark.slow
 @pytest.mark.parametrize("family", [at_most_a_tenth_short, at_most_a_tenth_short_by_bound, one_rack_spare, crowded])
 def test_rows_that_a_fleet_breaks_give_cuts_and_the_answer_of_the_whole_program(adding, family):
-    free = searched(growing(), gap=1e-6, threads=1)
+    free = planned(growing(), gap=1e-6)  # before the family is there
     adding(family)
     plans = agree(growing)
     assert abs(plans[0].objective_usd - free.objective_usd) > 1_000.0  # the family binds
