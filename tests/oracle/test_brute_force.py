@@ -41,8 +41,8 @@ def racks_only() -> Any:
 
 
 def ssd_against_recompute() -> Any:
-    """More is asked for than two racks serve: whatever saves rack time is bought."""
-    figures = {(KIT, "price_usd"): 50_000}
+    """More is asked for than two racks serve: whatever saves rack time is bought, a kit of half the size for each."""
+    figures = {(KIT, "price_usd"): 50_000, (KIT, "store_bytes"): 2.76e14}
     case = tiny(skus=(VR, KIT), peaks={"agent": [80, 45, 50]}, workloads=AGENT, sites=places(3.5), figures=figures,
                 settings={"rack_local_return_share": 0.6})  # fmt: skip
     return case, {VR: 2, KIT: 2}
