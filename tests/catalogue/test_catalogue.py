@@ -1,10 +1,13 @@
 """The catalogue against the figures it is drawn from, and against wrong overrides."""
 
 import csv
+import os
+from pathlib import Path
 
 import pytest
 
 from procure.catalogue import KINDS, Catalogue, Packaged, packaged_path
+from procure.catalogue.fact import packaged_rows
 from procure.errors import InputError
 from procure.quarter import Quarter
 
@@ -249,3 +252,18 @@ def test_rubin_cpx_is_data_that_only_rows_of_a_case_make_a_sku(catalogue):
     ]
     enabled = Catalogue.read(rows)
     assert enabled.sku("Rubin CPX").power_kw == 380
+
+
+def test_a_packaged_table_is_read_again_once_its_file_changed_and_nobody_shares_its_rows(tmp_path, monkeypatch):
+    monkeypatch.setattr("procure.catalogue.fact.packaged_path", lambda name: tmp_path / Path(name).name)
+    file = tmp_path / "table.csv"
+    file.write_text("name,value\na,1\n", encoding="utf-8")
+    packaged_rows("table")[0]["value"] = "changed by a reader"
+    assert packaged_rows("table") == [{"name": "a", "value": "1"}]
+    file.write_text("name,value\na,2\n", encoding="utf-8")
+    os.utime(file, ns=(1, 1))
+    assert packaged_rows("table") == [{"name": "a", "value": "2"}]
+
+
+def test_what_is_packaged_is_parsed_once_for_the_same_files():
+    assert Packaged.read() is Packaged.read()

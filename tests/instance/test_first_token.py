@@ -126,6 +126,24 @@ def test_the_ttft_reached_is_the_quantile_of_the_mix():
     assert reached_s(parts, 0.9) == pytest.approx(8.0)
 
 
+@pytest.mark.parametrize(
+    ("asked", "seconds"),
+    [
+        (0.2, 1.0),  # half of the short ones come at once
+        (0.5, 2.0),  # 0.25 at 1 s, and up by 0.25 to 2 s
+        (0.75, 6.0),  # the long ones are in time from 4 s to 8 s
+        (0.9, 7.2),
+        (1.0, 8.0),  # 9 s on the curve of the short ones are of requests that are longer
+    ],
+)
+def test_the_ttft_reached_is_exact_on_the_nodes_and_between_them(asked, seconds):
+    """Shorter half: half of it at once at 1 s, the rest by 2 s. Longer half: from 4 s on to 8 s."""
+    short = np.array([0.0, 0.25, 0.5, 1.0]), np.array([1.0, 1.0, 2.0, 9.0])
+    long = np.array([0.0, 0.5, 1.0]), np.array([3.0, 4.0, 8.0])
+    parts = [(0.5, (0.0, 0.5), short), (0.5, (0.5, 1.0), long)]
+    assert reached_s(parts, asked) == pytest.approx(seconds, rel=1e-12)
+
+
 @pytest.mark.parametrize(("asked", "wanted"), [(0.80, 0.0), (0.86, 0.0), (0.90, 0.04), (0.99, 0.13)])
 def test_what_is_out_of_reach_is_late_beyond_the_allowance_and_the_longest(asked, wanted):
     target = quantile_s(0.86, asked)
