@@ -61,6 +61,12 @@ class Workload(Row):
         empty="premise column/workloads.sla_tier",
         choices=("ok", "good", "great"),
     )
+    instance_gpus: float = col(
+        "GPUs of one instance of its LLM, at least; where no layout has so many, the largest.",
+        unit="GPUs",
+        empty="the size that carries the load with the fewest racks",
+        minimum=1,
+    )
     priority: float = col(
         "Weight of a request that is not served.", unit="weight", empty="premise column/workloads.priority", above=0.0
     )

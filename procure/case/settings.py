@@ -98,6 +98,13 @@ class Settings(BaseModel):
     peer_ssd_bytes_per_s_per_gpu: float = Field(gt=0, description="How fast one GPU reads the drives of another rack.")
     gpus_per_tray: int = Field(ge=1, description="GPUs of a tray of a rack; a server of 8 GPUs or less is one tray.")
     llms_per_home: int = Field(ge=1, description="LLMs that share a home, each with its part of the requests.")
+    whole_instances_up_to: float = Field(
+        ge=0, description="Loads of an LLM that need at most so many instances are counted in whole ones; 0: none."
+    )
+    instance_roles: Literal["by_load", "apart", "shared"] = Field(
+        description="Whether an instance prefills or decodes (apart), does both (shared), or both where one carries "
+        "the whole load (by_load)."
+    )
     flash_writes: Literal["write_once", "write_through"] = Field(
         description="Whether parking again writes new tokens only (write_once), or the whole cache (write_through)."
     )

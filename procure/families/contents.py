@@ -17,6 +17,7 @@ NAMES = (
     "demand",
     "prefill",
     "compute",
+    "replicas",
     "lpx",
     "retention",
     "cmx",

@@ -13,7 +13,17 @@ import pandas as pd
 from procure import demand as demand_of
 from procure.case.frames import in_order
 from procure.families import contents
-from procure.instance import demand_tables, first_token, prefill, retention, return_shares, service, supply, worth
+from procure.instance import (
+    demand_tables,
+    first_token,
+    prefill,
+    replicas,
+    retention,
+    return_shares,
+    service,
+    supply,
+    worth,
+)
 from procure.instance.instance import Instance
 from procure.instance.stages import Build, Cache, Key
 from procure.instance.tables import FirstToken, Prefill, Serve
@@ -64,6 +74,7 @@ def build(case: Case, cache: Cache | None = None) -> Instance:
     tables["return_shares"] = run.stage("return_shares", shares, *return_shares.READ, "case")
     away = partial(_of, first_token.out_of_reach, first_token.READ)
     tables["out_of_reach"] = run.stage("out_of_reach", away, *first_token.READ)
+    tables |= _instance_tables(run, list(loads))
     return Instance(tables, {name: getattr(case.settings, name) for name in contents.settings()})
 
 
@@ -78,6 +89,16 @@ def _work_tables(run: Build, loads: list[str]) -> dict[str, pd.DataFrame]:
     }
 
 
-def _of(make: Callable[..., pd.DataFrame], names: tuple[str, ...], *read: Any) -> pd.DataFrame:
+def _instance_tables(run: Build, loads: list[str]) -> dict[str, pd.DataFrame]:
+    """The tables ``instances`` and ``instance_rates``; how fast instances of each size are is a stage per workload."""
+    sized = [run.stage(f"sizes {w}", replicas.sizes, "case", ("loads", Key(w))) for w in loads]
+    run.made["sizes"] = pd.concat(sized, ignore_index=True) if sized else pd.DataFrame()
+    run.stage("prefill_sizes", replicas.prefill_sizes, "case", "loads")
+    given = (*replicas.READ, "sizes", "prefill_sizes", "case")
+    made: dict[str, pd.DataFrame] = run.stage("instances", partial(_of, replicas.instances, replicas.READ), *given)
+    return made
+
+
+def _of(make: Callable[..., Any], names: tuple[str, ...], *read: Any) -> Any:
     """What is made of tables by their names, and of what is given beside them."""
     return make(dict(zip(names, read, strict=False)), *read[len(names) :])

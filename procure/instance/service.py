@@ -115,7 +115,8 @@ def workloads_table(case: Case, demand: Demand) -> pd.DataFrame:
     for s in ScenarioRow.rows(demand.scenarios):
         own = stated[s.workload]
         ttft_share = s.ttft_share if np.isfinite(s.ttft_s) else 0.0
-        rows.append(Workload(s.workload, own.card, own.priority, ttft_share, s.ttft_s, s.tps_user))
+        llm = f"{own.card}, {own.weight_precision} weights, {own.kv_format} KV"
+        rows.append(Workload(s.workload, own.card, own.priority, ttft_share, s.ttft_s, s.tps_user, llm))
     return Workload.frame(rows)
 
 

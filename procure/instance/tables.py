@@ -5,7 +5,7 @@ Base units throughout. ``t`` is the position of a quarter, 0 for the first; quar
 
 from __future__ import annotations
 
-from procure.schema import Evidence, Origin, Resource, Row, SkuKind, Table, Tier, col, row
+from procure.schema import Evidence, Origin, Resource, Role, Row, SkuKind, Table, Tier, col, row
 
 _T = "quarter"
 _BUCKET = "length bucket"
@@ -179,6 +179,7 @@ class Workload(Row):
     ttft_share: float = col("share of requests that must meet TTFT", unit="share")
     ttft_target_s: float = col("seconds to the first token that are asked for; inf: none", unit="s")
     tps_target: float = col("tokens/s of one user in the fastest phase that has tokens; 0: none", unit="tokens/s")
+    llm: str = col("LLM as an instance holds it: the card with its formats of weights and cache; a name to compare")
 
 
 @row("short_prices")
@@ -445,10 +446,41 @@ class LpxCopy(Row):
     copies_per_pod: int = col("whole copies that fit in a pod", unit="copies")
 
 
+@row("instances")
+class InstanceRow(Row):
+    """Instances of an LLM on a deployment, of the size that carries its whole load there with the fewest units."""
+
+    t: int = col(_T, key=True, reference="quarters.t")
+    llm: str = col("LLM as an instance holds it", key=True)
+    deployment: str = col("pool, with + and the lpx SKU where LPX decodes beside it", key=True)
+    role: Role = col("prefill, decode or both", key=True)
+    sku: str = col("gpu SKU that works", reference="skus.sku")
+    lpx_sku: str = col("lpx SKU that decodes beside it", reference="skus.sku", empty="without LPX")
+    gpus: int = col("GPUs of one instance, whose HBM holds its weights", unit="GPUs")
+    units: float = col(
+        "units that one takes: its part of a unit filled with its like, whole units beyond one", unit="units"
+    )
+    busy_units: float = col("units of work that one does: usable share × its GPUs over those of a unit", unit="units")
+    load: float = col("instances that would carry the LLM's whole load in this role there", unit="instances")
+    whole: int = col("1 where the program counts them in whole numbers, 0 where it leaves them fluid")
+
+
+@row("instance_rates")
+class InstanceRate(Row):
+    """Throughput of decode on instances of their size; without a row it is the best."""
+
+    t: int = col(_T, key=True, reference="quarters.t")
+    workload: str = col("workload", key=True, reference="workloads.workload")
+    bucket: str = col(_BUCKET, key=True)
+    deployment: str = col("pool, with + and the lpx SKU where LPX decodes beside it", key=True)
+    throughput_share: float = col("tokens/s per GPU over those of the best layout, by physics", unit="ratio")
+
+
 ROWS: tuple[type[Row], ...] = (
     QuarterRow, SkuRow, Price, Fixed, Reserved, ResourceUse, SiteLimit, PodPlaces, Expansion, ExpansionAdd, Budget,
     Upkeep, Workload, ShortPrice, TokenPrice, Task, Rate, Length, Serve, Prefill, FirstToken, CachedTokens, OutOfReach,
     Store, ReturnShare, StoreUnit, WearPrice, StoreReader, IdleHbm, Parked, Age, Daypart, DaypartRate, Note, LpxCopy,
+    InstanceRow, InstanceRate,
 )  # fmt: skip
 """Every table of an instance, in order."""
 

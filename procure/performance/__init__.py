@@ -13,6 +13,7 @@ from procure.performance.points import (
 )
 from procure.performance.queueing import Queue
 from procure.performance.rules import Rules, Setup, premises_of
+from procure.performance.sizes import decode_rates_by_size
 
 __all__ = [
     "Curves",
@@ -20,6 +21,7 @@ __all__ = [
     "Rules",
     "Setup",
     "decode_points",
+    "decode_rates_by_size",
     "first_token_s",
     "idle_hbm_bytes_per_gpu",
     "load_s",

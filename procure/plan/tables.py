@@ -6,7 +6,7 @@ carries the whole time key (:mod:`procure.timekey`); fleet, orders and money are
 
 from __future__ import annotations
 
-from procure.schema import CostLine, Evidence, Origin, Row, Span, Table, Tier, col, row
+from procure.schema import CostLine, Evidence, Origin, Role, Row, Span, Table, Tier, col, row
 
 _QUARTER = "quarter"
 _SCENARIO = "which future; base is the one planned for"
@@ -132,6 +132,33 @@ class Copies(Row):
     sku: str = col("SKU of the LPX racks", word="SKU", key=True)
     copies: int = col("whole copies", unit="copies")
     racks: int = col("LPX racks that they take", unit="racks")
+
+
+@row("instances")
+class Instances(Row):
+    """Instances that the work of an LLM takes, by role.
+
+    Small loads are counted in whole ones; of the others the plan holds what their work fills, and this table what
+    rounding up would add at most.
+    """
+
+    quarter: str = col(_QUARTER, kind="quarter", key=True)
+    site: str = col("site", key=True)
+    llm: str = col("LLM as an instance holds it", word="LLM", key=True)
+    deployment: str = col(_DEPLOYMENT, key=True)
+    role: Role = col("prefill, decode or both", key=True)
+    sku: str = col("gpu SKU that works", word="SKU")
+    gpus: int = col("GPUs of one instance, whose HBM holds its weights", unit="GPUs", word="GPUs of one")
+    busy: float = col("instances that the work fills", unit="instances", word="filled by work")
+    instances: int = col("whole instances that do it", unit="instances")
+    units: float = col("units that these take", unit="racks", word="racks taken")
+    whole: bool = col("whether the plan counts them in whole numbers", word="counted in whole")
+    uncounted_units: float = col(
+        "units that whole instances would take beyond what the plan counts; 0 where it counts them",
+        unit="racks", word="racks not counted",
+    )  # fmt: skip
+    scenario: str = col(_SCENARIO, key=True)
+    daypart: str = col(_DAYPART, key=True)
 
 
 @row("pods")
@@ -300,8 +327,8 @@ class Check(Row):
 
 
 ROWS: tuple[type[Row], ...] = (
-    Purchase, Batch, Serving, Prefilled, Placement, Kept, Copies, Pods, ExpansionOrder, Limit, Cash, Cost, UnitCost,
-    Service, Asked, Premise, Check,
+    Purchase, Batch, Serving, Prefilled, Placement, Kept, Copies, Instances, Pods, ExpansionOrder, Limit,
+    Cash, Cost, UnitCost, Service, Asked, Premise, Check,
 )  # fmt: skip
 """Every table of a plan, in order."""
 

@@ -10,11 +10,13 @@ import pandas as pd
 from procure.families.contents import given_limits
 from procure.plan import Plan, Status
 from procure.plan.summary import Summary
-from procure.plan.tables import ExpansionOrder, UnitCost
+from procure.plan.tables import ExpansionOrder, Instances, UnitCost
 from procure.quarter import Quarter
 from procure.schema import CostLine, Span, Unit
 from procure.timekey import grouped, summed, unmixed
 
+UNCOUNTED = 0.05
+"""Racks beyond which it is said what whole instances would add."""
 WHOLE = "whole plan"
 """What the costs of tokens of all workloads together stand under."""
 
@@ -208,3 +210,28 @@ def listed(counts: pd.Series) -> str:
     """``54 cmx-enclosure, 32 vr-nvl72 and 4 cmx-rack``: units by SKU, the most first."""
     parts = [f"{int(count):,} {sku}" for sku, count in counts.sort_values(ascending=False, kind="stable").items()]
     return parts[0] if len(parts) == 1 else ", ".join(parts[:-1]) + " and " + parts[-1]
+
+
+def instance_sentences(plan: Plan) -> list[str]:
+    """Which LLMs the planned quarters count in whole instances, and what rounding up of the others adds at most.
+
+    The second by pool: in the quarter in which it is most, in racks and against those that stand.
+    """
+    rows = [r for r in plan.rows(Instances) if r.quarter in set(planned_quarters(plan))]
+    small = sorted({r.llm for r in rows if holds(r.whole)})
+    sentences = [f"{'; '.join(small)}: counted in whole instances, as the load is small."] if small else []
+    fleet = plan.tables["fleet"]
+    stands = grouped(fleet, ["quarter", "site", "sku"])["closing"].sum().to_dict()
+    more: dict[tuple[str, str], dict[str, float]] = {}
+    for r in rows:
+        by_quarter = more.setdefault((r.site, r.sku), {})
+        by_quarter[r.quarter] = by_quarter.get(r.quarter, 0.0) + r.uncounted_units
+    for (site, sku), by_quarter in sorted(more.items()):
+        quarter = max(sorted(by_quarter), key=by_quarter.__getitem__)
+        units, own = by_quarter[quarter], float(stands.get((quarter, site, sku), 0.0))
+        if units > UNCOUNTED and own > 0:
+            sentences.append(
+                f"{sku} at {site}: in whole instances the other loads would take at most {units:.1f} racks more in "
+                f"{quarter} ({share(units / own)} of those that stand)."
+            )
+    return sentences

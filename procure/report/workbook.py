@@ -16,6 +16,7 @@ from procure.report.layout import Timeline
 from procure.report.sheets.about import about_sheet
 from procure.report.sheets.checks import Parts, checks_sheet
 from procure.report.sheets.fleet import fleet_sheet
+from procure.report.sheets.instances import instances_sheet
 from procure.report.sheets.kv import kv_sheet
 from procure.report.sheets.limits import limits_sheet
 from procure.report.sheets.money import money_sheet
@@ -47,7 +48,15 @@ def build(plan: Plan) -> list[Sheet]:
     limits = limits_sheet(plan, timeline)
     money = money_sheet(plan, purchases, rate)
     service = service_sheet(plan, timeline)
-    books = (purchases.book, fleet.book, limits.book, money.book, service.book, kv_sheet(plan, timeline))
+    books = (
+        purchases.book,
+        fleet.book,
+        limits.book,
+        money.book,
+        service.book,
+        instances_sheet(plan, timeline),
+        kv_sheet(plan, timeline),
+    )
     sheets = [about.sheet, *(book.sheet for book in books), premises]
     checks, overall = checks_sheet(plan, Parts(about, purchases, fleet, limits, money, service), sheets)
     for sheet in sheets:

@@ -2,7 +2,7 @@
 
 from procure.schema.column import MOST, Column, Table
 from procure.schema.row import Row, col, row
-from procure.schema.vocabulary import RECOMPUTE, CostLine, Evidence, Origin, Resource, SkuKind, Span, Tier, Unit
+from procure.schema.vocabulary import RECOMPUTE, CostLine, Evidence, Origin, Resource, Role, SkuKind, Span, Tier, Unit
 
 __all__ = [
     "MOST",
@@ -12,6 +12,7 @@ __all__ = [
     "Evidence",
     "Origin",
     "Resource",
+    "Role",
     "Row",
     "SkuKind",
     "Span",

@@ -161,6 +161,14 @@ class SkuKind(StrEnum):
     """All drive bays of one rack or server of its host."""
 
 
+class Role(StrEnum):
+    """What an instance of an LLM does."""
+
+    PREFILL = "prefill"
+    DECODE = "decode"
+    BOTH = "both"
+
+
 class Unit(StrEnum):
     """Base units that readers see larger: amounts over ``scale`` are in the unit ``shown``."""
 

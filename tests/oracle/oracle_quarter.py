@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 from oracle_reach import mean_wall, reach
+from oracle_replicas import llm_of
 from oracle_rows import Rows
 from oracle_service import Fill, Service, Way
 
@@ -68,6 +69,7 @@ class Fleet:
     writes: Any = field(default_factory=by_place)
     wears: Any = field(default_factory=by_place)
     lpx: Any = field(default_factory=by_place)
+    replicas: Any = field(default_factory=lambda: defaultdict(dict))
 
     def add(self) -> None:
         """All rows of the quarter."""
@@ -75,6 +77,7 @@ class Fleet:
             self._workload(w)
         for (site, pool), work in self.works.items():
             self._pool(site, pool, work)
+        self._instances()
         stores = {place: space for place, space in self.held.items() if not place[1].startswith("hbm:")}
         for (site, store), space in stores.items():
             self._store(site, store, {**space, **self.in_use[site, store]})
@@ -128,6 +131,8 @@ class Fleet:
         filled[way.bucket][x] = -1.0
         self.works[site, way.pool][x] = way.rack_s
         self.beside[site, way.pool][x] = way.free_bytes * way.rack_s
+        deployment = way.pool + ("+" + way.lpx if way.lpx else "")
+        self._on_instances(x, site, asked.workload, deployment, "decode", way)
         if way.lpx:
             self.lpx[site, card, way.lpx][x] = way.lpx_s
 
@@ -138,6 +143,7 @@ class Fleet:
         self.works[site, fill.pool][x] = fill.rack_s
         first = mean_wall(self.service, self.t, w, b, fill.walls)
         self.prompts[site, fill.pool][x] = first * self.service.sequence_bytes(self.t, w, b)
+        self._on_instances(x, site, w, fill.pool, "prefill", fill)
         lost = asked.lost.get(fill.bucket, 0.0) / self.service.rate(w, b)
         if fill.late > lost:
             asked.late[x] = (fill.late - lost) / (1 - lost)
@@ -192,6 +198,30 @@ class Fleet:
             self.rows.at_most({**asked.late, **everything, tardy: -asked.total}, 0.0)
         else:
             self.rows.most[tardy] = 0.0
+
+    def _on_instances(self, x: Any, site: str, w: str, deployment: str, role: str, step: Any) -> None:
+        """Work of instances that do it, in their role or in both."""
+        llm, known = llm_of(self.service, w), self.service.replicas(self.t)
+        for mine in (role, "both"):
+            one, whole = known.get((llm, deployment, mine), (None, False))
+            if whole:
+                slower = one.shares.get((w, step.bucket), 1.0) if role == "decode" else 1.0
+                self.replicas[site, llm, deployment, mine][x] = step.rack_s / slower
+
+    def _instances(self) -> None:
+        """Small loads are served by whole instances; these and the work of others share the racks of their pool."""
+        service, up = self.service, self.service.up * self.service.s.utilisation_cap
+        taken: Any = by_place()
+        for (site, llm, deployment, role), work in self.replicas.items():
+            one, _ = service.replicas(self.t)[llm, deployment, role]
+            count = (self.t, "instances", site, llm, deployment, role)
+            self.rows.whole.add(count)
+            self.rows.at_most({**work, count: -one.works}, 0.0)
+            taken[site, deployment.partition("+")[0]][count] = one.racks
+        for (site, pool), row in taken.items():
+            on = {x for key, work in self.replicas.items() if key[0] == site for x in work}
+            others = {x: v / up for x, v in self.works[site, pool].items() if x not in on}
+            self.rows.at_most({**row, **others}, self.free(site, pool))
 
     # --- what the fleet has ---------------------------------------------------------------------------------------
 

@@ -1,4 +1,4 @@
-"""A linear program as dictionaries of coefficients by named column, solved by scipy."""
+"""A program, linear but for whole columns, as dictionaries of coefficients by named column, solved by scipy."""
 
 from __future__ import annotations
 
@@ -18,6 +18,8 @@ class Rows:
     upper: list[tuple[dict[Any, float], float]] = field(default_factory=list)
     equal: list[tuple[dict[Any, float], float]] = field(default_factory=list)
     most: dict[Any, float] = field(default_factory=dict)
+    whole: set[Any] = field(default_factory=set)
+    """Columns in whole numbers."""
 
     def at_most(self, row: dict[Any, float], limit: float) -> None:
         if not row:
@@ -44,9 +46,12 @@ class Rows:
         bounds = [(0.0, self.most.get(name)) for name in self.columns]
         scale = float(np.median(np.abs(c[c != 0]))) if c.any() else 1.0  # unserved requests cost 1e6 times as much
         rows = (*self._matrix(self.upper), *self._matrix(self.equal))
-        for method, tolerance in (("highs-ds", 1e-9), ("highs-ipm", 1e-9), ("highs-ds", 1e-7)):
+        kinds = np.array([int(name in self.whole) for name in self.columns])
+        ways = (("highs-ds", 1e-9), ("highs-ipm", 1e-9), ("highs-ds", 1e-7)) if not kinds.any() else (("highs", 1e-9),)
+        for method, tolerance in ways:
             options = {"primal_feasibility_tolerance": tolerance, "dual_feasibility_tolerance": tolerance}
-            answer = linprog(c / scale, *rows, bounds, method=method, options=options)
+            whole = {"integrality": kinds} if kinds.any() else {}
+            answer = linprog(c / scale, *rows, bounds, method=method, options=options, **whole)
             if answer.status in (0, 2):
                 return None if answer.status == 2 else float(answer.fun) * scale
         raise AssertionError(answer.message)

@@ -14,6 +14,7 @@ from functools import wraps
 from typing import Any
 
 import numpy as np
+from oracle_replicas import Llm, Replica, replicas
 
 from procure import demand, performance
 from procure.demand.lengths import SHARES
@@ -131,6 +132,11 @@ class Service:
     def racks_per_copy(self, card: str, lpx: str) -> int:
         """LPX racks that hold one copy of a card."""
         return performance.lpx_racks_per_copy(self.case.cards[card], self.sku[lpx], self.rules.lpx)
+
+    @once
+    def replicas(self, t: int) -> dict[tuple[Llm, str, str], tuple[Replica, bool]]:
+        """Instances by (LLM, deployment, role), each with whether they are counted in whole ones."""
+        return replicas(self, t)
 
     @once
     def ways(self, t: int, w: str) -> list[Way]:

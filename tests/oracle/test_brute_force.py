@@ -248,6 +248,27 @@ def nothing_returns_in_time() -> Any:
     return tiny(skus=("hgx-h200",), peaks={"chat": [9, 8, 7]}, workloads=chat, sites=places(9)), {"hgx-h200": 3}
 
 
+SMALL = {"reuse_curve": "none", "ttft_s": 30.0, "tps_user": 15.0}
+
+
+def small_llms_on_whole_servers() -> Any:
+    """One instance each of two LLMs, which prefill and decode: 0.7 of a server is busy, two hold them."""
+    small = {**SMALL, "card": "llama-3.1-70b", "instance_gpus": 8.0}
+    workloads = {"big": {**SMALL, "weight_precision": "fp8"}, "small": small}
+    case = tiny(skus=("hgx-h200",), peaks={"big": [0.5] * 3, "small": [0.15] * 3}, workloads=workloads, sites=places(9),
+                settings={"availability": 1.0, "spare_share": 0.0})  # fmt: skip
+    return case, {"hgx-h200": 3}
+
+
+def instances_by_role() -> Any:
+    """One server decodes; prefill takes a little more than a new one, so an old one helps it, or another new one."""
+    chat = {"chat": {**SMALL, "card": "llama-3.1-70b", "instance_gpus": 8.0}}
+    tables = {"fleet": fleet(("a", "hgx-h20", 2, "2025Q1", 2e5))}
+    case = tiny(skus=("hgx-h200",), peaks={"chat": [0.85, 0.85, 0.85]}, workloads=chat, sites=places(9), tables=tables,
+                settings={"instance_roles": "apart"})  # fmt: skip
+    return case, {"hgx-h200": 2}
+
+
 CASES: list[tuple[Callable[[], Any], set[str], set[str]]] = [
     (racks_only, {GB}, set()),
     (ssd_against_recompute, {VR, KIT}, {"kits in hosts"}),
@@ -272,8 +293,10 @@ CASES: list[tuple[Callable[[], Any], set[str], set[str]]] = [
     (late_prompts, {GB}, set()),
     (late_beyond_the_promise, {"hgx-h100"}, {"late first tokens"}),
     (nothing_returns_in_time, {"hgx-h200"}, {"late first tokens"}),
+    (small_llms_on_whole_servers, {"hgx-h200"}, {"racks for whole instances"}),
+    (instances_by_role, {"hgx-h200"}, {"racks for whole instances"}),
 ]
-QUICK = {cmx_of_one_pod, a_second_lpx, least_order_and_supply, late_beyond_the_promise}
+QUICK = {small_llms_on_whole_servers, cmx_of_one_pod, a_second_lpx, least_order_and_supply, late_beyond_the_promise}
 """Orders, CMX, LPX and lateness in a second or two each; the others are slow."""
 
 

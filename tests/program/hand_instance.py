@@ -58,7 +58,7 @@ def _default() -> dict[str, pd.DataFrame]:
         "site_limits": [(t, SITE, "positions", 40.0) for t in range(3)],
         "pods": [(SITE, 4, 4, 3, 1, 1)],
         "upkeep": [(SITE, name, 2_000.0, 1_000.0, 1_000.0, 3_000.0) for name in price],
-        "workloads": [(W, CARD, 1.0, 0.9, 2.0, 20.0)],
+        "workloads": [(W, CARD, 1.0, 0.9, 2.0, 20.0, CARD)],
         "short_prices": [(1, W, 1.0)],
         "tasks": [(1, W, 10.0, 1.0, 0.0)],
         "rates": [(1, W, 0, 100.0, 0.5), (1, W, 1, 50.0, 0.5)],
@@ -82,6 +82,7 @@ def workload(name: str, **stated: Any) -> tuple[Any, ...]:
         "ttft_share": 0.9,
         "ttft_target_s": 2.0,
         "tps_target": 20.0,
+        "llm": CARD,
         **stated,
     }
     return tuple(row[column] for column in TABLES["workloads"].by_column)
@@ -168,3 +169,11 @@ def lpx_points(tables: dict[str, pd.DataFrame], alone: bool = False) -> None:
             "vendor claim",
         )
         rows(tables, "serve", point)
+
+
+def instances(tables: dict[str, pd.DataFrame], *roles: str, **stated: Any) -> None:
+    """Whole instances of the LLM on ``g``, a whole rack each, 0.5 of them busy; ``stated`` changes columns."""
+    for role in roles:
+        row = {"t": 1, "llm": CARD, "deployment": "g", "role": role, "sku": "g", "lpx_sku": "", "gpus": 8, "units": 1.0,
+               "busy_units": 0.5, "load": 1.0, "whole": 1, **stated}  # fmt: skip
+        rows(tables, "instances", tuple(row[column] for column in TABLES["instances"].by_column))

@@ -12,7 +12,19 @@ from typing import Any
 import pandas as pd
 import pyomo.environ as pyo
 import pytest
-from hand_instance import SITE, W, edit, hand_tables, instance, lpx_points, rows, standing, store
+from hand_instance import (
+    SITE,
+    W,
+    edit,
+    hand_tables,
+    instance,
+    instances,
+    lpx_points,
+    rows,
+    standing,
+    store,
+    workload,
+)
 
 from procure.families.contents import programs
 from procure.program.index import Index
@@ -151,6 +163,41 @@ def late_prompts_and_a_choice_of_points(tables: Tables) -> None:
         tables[name] = pd.concat([tables[name], again], ignore_index=True)
 
 
+def less_than_an_instance_for_each_role(tables: Tables) -> None:
+    """Decode fills 0.4 of an instance, prefill 0.6 of one: one rack does the work, each role has its own."""
+    edit(tables, "serve", {}, rack_s=0.001)
+    edit(tables, "serve", {"bucket": 1}, rack_s=0.002)
+    edit(tables, "prefill", {}, rack_s=0.0015)
+    edit(tables, "prefill", {"bucket": 1}, rack_s=0.003)
+    instances(tables, "decode", "prefill")
+
+
+def decode_of_more_than_one_instance(tables: Tables) -> None:
+    """Decode fills 1.4 instances, 0.7 with each bucket; prefill 0.6: two racks do the work, three hold it."""
+    less_than_an_instance_for_each_role(tables)
+    edit(tables, "serve", {}, rack_s=0.0035)
+    edit(tables, "serve", {"bucket": 1}, rack_s=0.007)
+
+
+def a_large_load_beside_a_small_one(tables: Tables) -> None:
+    """1.6 racks of work beside an instance that is 0.4 busy: two racks do the work, three hold it."""
+    edit(tables, "serve", {}, rack_s=0.0005)
+    edit(tables, "serve", {"bucket": 1}, rack_s=0.001)
+    edit(tables, "prefill", {}, rack_s=0.0005)
+    edit(tables, "prefill", {"bucket": 1}, rack_s=0.001)
+    rows(tables, "workloads", workload("v", llm="large"))
+    rows(tables, "rates", (1, "v", 0, 400.0, 0.5))
+    point, way = tables["serve"].iloc[:1], tables["prefill"].iloc[:1]
+    others = {"serve": point.assign(point="pv", rack_s=0.001), "prefill": way.assign(option="ov", rack_s=0.001)}
+    for name, row in others.items():
+        tables[name] = pd.concat([tables[name], row.assign(workload="v")], ignore_index=True)
+    for name in ("tasks", "lengths", "parked"):
+        tables[name] = pd.concat([tables[name], tables[name].iloc[:1].assign(workload="v")], ignore_index=True)
+    rows(tables, "short_prices", (1, "v", 1.0))
+    instances(tables, "both")
+    instances(tables, "both", llm="large", whole=0)
+
+
 def few_positions(tables: Tables) -> None:
     edit(tables, "site_limits", {}, limit=12.0)
 
@@ -234,6 +281,10 @@ BINDING: dict[str, Any] = {
     "shortfall_of_quarter": short_in_the_planned_quarter,
     "prefill_where_decoded": demand_alone,
     "work_within_racks": demand_alone,
+    "work_within_instances": decode_of_more_than_one_instance,
+    "instance_linking": less_than_an_instance_for_each_role,
+    "instances_take_units": less_than_an_instance_for_each_role,
+    "work_beside_instances": a_large_load_beside_a_small_one,
     "lpx_time_within_copies": one_lpx_copy_is_too_little,
     "lpx_linking": lpx_copy_hardly_used,
     "lpx_copies_within_racks": one_lpx_copy_is_too_little,
@@ -275,6 +326,11 @@ def ample_fleet(tables: Tables) -> None:
 
 def worthless_work(tables: Tables) -> None:
     edit(tables, "short_prices", {}, usd_per_request=0.0)
+
+
+def small_loads_in_an_ample_fleet(tables: Tables) -> None:
+    a_large_load_beside_a_small_one(tables)
+    ample_fleet(tables)
 
 
 def free_prefill(tables: Tables) -> None:
@@ -368,6 +424,10 @@ INERT: dict[str, Any] = {
     "shortfall_of_quarter": short_of_nothing,
     "prefill_where_decoded": free_prefill,
     "work_within_racks": ample_fleet,
+    **dict.fromkeys(
+        ("work_within_instances", "instance_linking", "instances_take_units", "work_beside_instances"),
+        small_loads_in_an_ample_fleet,
+    ),
     "lpx_time_within_copies": lpx_copy_hardly_used,
     "lpx_linking": lpx_that_stands_already,
     "lpx_copies_within_racks": lpx_that_stands_already,
@@ -395,7 +455,7 @@ INERT: dict[str, Any] = {
     "budget_limit": full_purse,
     "carry_rule": full_purse_not_carried,
 }
-ONLY_TIGHTENS = {"lpx_linking"}
+ONLY_TIGHTENS = {"lpx_linking", "instance_linking"}
 """Families that a whole plan never feels: they are seen in the relaxation."""
 
 

@@ -7,7 +7,20 @@ from functools import cache, partial
 from typing import Any
 
 import pytest
-from hand_instance import CARD, SITE, W, edit, hand_tables, instance, lpx_points, rows, standing, store, workload
+from hand_instance import (
+    CARD,
+    SITE,
+    W,
+    edit,
+    hand_tables,
+    instance,
+    instances,
+    lpx_points,
+    rows,
+    standing,
+    store,
+    workload,
+)
 from pyomo.repn import generate_standard_repn
 
 from procure.families.contents import programs
@@ -53,6 +66,16 @@ def old_racks(tables: Any) -> None:
 
 def reserved(tables: Any) -> None:
     rows(tables, "reserved", (1, SITE, "g", 2))
+
+
+def two_roles(tables: Any) -> None:
+    """Halves of a rack, which decode bucket 1 at 0.8 of the best throughput; one does 0.25 racks of work."""
+    instances(tables, "decode", "prefill", gpus=4, units=0.5, busy_units=0.25)
+    rows(tables, "instance_rates", (1, W, 1, "g", 0.8))
+
+
+def prefill_only(tables: Any) -> None:
+    instances(tables, "prefill")
 
 
 def frames(tables: Any) -> None:
@@ -171,6 +194,56 @@ ROWS: dict[str, list[tuple[Any, Any, dict[str, float], float | None, float | Non
     "work_within_racks": [
         # 0.5 busy racks of each that is not reserved: −0.5·2 on the right
         (of(old_racks, reserved), (SITE, "g", 1), {**WORK, "own[a,g,1]": -0.5}, None, -1.0)
+    ],
+    "work_within_instances": [
+        # 100·0.01 and 50·0.02/0.8 racks, 0.25 an instance
+        (
+            made(two_roles),
+            (SITE, "g", CARD, "decode", 1),
+            {"serve[p0,a]": 4.0, "serve[p1,a]": 5.0, "instances[a,g,llm,decode,1]": -1},
+            None,
+            0,
+        ),
+        (
+            made(two_roles),
+            (SITE, "g", CARD, "prefill", 1),
+            {"prefill[o0,a]": 8.0, "prefill[o1,a]": 8.0, "instances[a,g,llm,prefill,1]": -1},
+            None,
+            0,
+        ),
+    ],
+    "instance_linking": [
+        # one instance decodes a fifth of the bucket: 0.25 of 1.25 racks
+        (
+            made(two_roles),
+            (SITE, "g", CARD, "decode", 1, W, 1, "decode"),
+            {"serve[p1,a]": 1, "instances[a,g,llm,decode,1]": -0.2},
+            None,
+            0,
+        )
+    ],
+    "instances_take_units": [
+        (
+            made(two_roles),
+            (SITE, "g", 1),
+            {
+                "instances[a,g,llm,decode,1]": 0.5,
+                "instances[a,g,llm,prefill,1]": 0.5,
+                "instance_units[a,g,1]": -1,
+            },
+            None,
+            0,
+        )
+    ],
+    "work_beside_instances": [
+        # decode is fluid: 1 and 1 racks of work, 0.5 of a rack busy
+        (
+            made(prefill_only, reserved, old_racks),
+            (SITE, "g", 1),
+            {"serve[p0,a]": 2.0, "serve[p1,a]": 2.0, "own[a,g,1]": -1, "instance_units[a,g,1]": 1},
+            None,
+            -2,
+        )
     ],
     "lpx_time_within_copies": [
         # 100·0.03 and 50·0.06 LPX racks; two racks a copy at 0.75
@@ -444,6 +517,9 @@ def test_the_second_rows_of_a_family():
     model = made(old_racks, reserved, ssd)
     assert row(model, "fitted_within_own", (SITE, "k", 1)) == ({"fitted[a,k,1]": 1, "own[a,k,1]": -1}, None, 0)
     assert row(model, "store_wear", (1, SITE, "ssd:g"))[0]["fitted[a,k,1]"] == pytest.approx(-0.8)
+    model = made(two_roles, reserved, old_racks)
+    taken = {"instance_units[a,g,1]": 1, "own[a,g,1]": -1}
+    assert row(model, "instances_within_units", (SITE, "g", 1)) == (taken, None, -2)
     model = made(caps)
     assert row(model, "no_empty_cmx_rack", (SITE, 1)) == ({"own[a,e,1]": -1, "own[a,r,1]": 1}, None, 0)
     # 40 positions hold 26 racks of 1.5; seven are sold in a quarter

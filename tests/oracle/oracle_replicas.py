@@ -1,0 +1,168 @@
+"""How many GPUs an instance of an LLM has, what it carries, and which loads are counted in whole ones.
+
+Written from docs/program.md, with no word of ``procure.instance`` or ``procure.program``.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from procure import performance
+
+EQUAL = 1e-9
+Llm = tuple[str, str, str]
+"""Card, format of weights, format of KV."""
+
+
+@dataclass(frozen=True)
+class Replica:
+    """Instances of one LLM on a deployment in a role: all of one size."""
+
+    gpus: int
+    racks: float
+    """Of a pool that one takes: its part of a rack full of its like, or whole racks."""
+    works: float
+    """Busy racks that one does."""
+    load: float
+    """Instances for the whole load."""
+    shares: Any
+    """By (workload, bucket): throughput over the best layout's."""
+
+    @property
+    def taken(self) -> float:
+        """Racks for the whole load."""
+        return math.ceil(self.load - EQUAL) * self.racks
+
+
+def llm_of(service: Any, w: str) -> Llm:
+    """What an instance holds."""
+    row = service.workloads[w]
+    return (row.card, row.weight_precision, row.kv_format)
+
+
+def replicas(service: Any, t: int) -> dict[tuple[Llm, str, str], tuple[Replica, bool]]:
+    """Instances by (LLM, deployment, role) of a quarter, each with whether they are counted in whole ones."""
+    served: dict[Llm, list[str]] = {}
+    for w in service.workloads:
+        if service.loaded(t, w):
+            served.setdefault(llm_of(service, w), []).append(w)
+    found = {}
+    for llm, workloads in served.items():
+        decode = {d: sizes for d in deployments(service) if (sizes := _decoding(service, t, workloads, *d))}
+        prefill = {pool: _prefill(service, t, workloads, pool) for pool in service.pools}
+        least = min((sizes[0].load for sizes in decode.values()), default=0.0)
+        needed = least + min(one.load for one in prefill.values())
+        whole = 0 < needed <= service.s.whole_instances_up_to
+        both = {pool: _both(service, sizes, prefill[pool], pool) for (pool, lpx), sizes in decode.items() if not lpx}
+        mixed = _one_for_both(service, decode, prefill, both)
+        for (pool, lpx), sizes in decode.items():
+            if lpx or not mixed:
+                found[llm, pool + ("+" + lpx if lpx else ""), "decode"] = (min(sizes, key=_order), whole)
+        for pool, one in prefill.items():
+            if mixed and pool in both:
+                chosen = min(both[pool], key=lambda x: (round(x.taken, 9), math.ceil(x.load - EQUAL), x.gpus))
+                found[llm, pool, "both"] = (chosen, whole)
+            else:
+                found[llm, pool, "prefill"] = (one, whole)
+    return found
+
+
+def _order(one: Replica) -> tuple[float, int]:
+    return (round(one.taken, 9), one.gpus)
+
+
+def deployments(service: Any) -> list[tuple[str, str]]:
+    """Pools, and pools with LPX beside them."""
+    return [
+        (pool, lpx)
+        for pool in service.pools
+        for lpx in ("", *(service.lpx if service.sku[pool].pairs_with_lpx else ()))
+    ]
+
+
+def _stated(service: Any, workloads: list[str]) -> float:
+    told = [service.workloads[w].instance_gpus for w in workloads]
+    return max((g for g in told if g == g), default=1.0)
+
+
+def _replica(service: Any, pool: str, gpus: int, racks: float, shares: Any) -> Replica:
+    each = service.sku[pool].gpus
+    works = service.up * service.s.utilisation_cap * gpus / each
+    takes = 1 / (each // gpus) if gpus <= each else math.ceil(gpus / each)
+    return Replica(gpus, takes, works, racks / works, shares)
+
+
+def _decoding(service: Any, t: int, workloads: list[str], pool: str, lpx: str) -> list[Replica]:
+    """One for every size that decodes all buckets that are decoded on the deployment, smallest first."""
+    work: dict[tuple[str, int], float] = {}
+    speed: dict[tuple[str, int], dict[int, float]] = {}
+    for w in workloads:
+        for number, b in service.loaded(t, w).items():
+            ways = [x.rack_s for x in service.ways(t, w) if (x.bucket, x.pool, x.lpx) == (number, pool, lpx)]
+            if ways:
+                work[w, number] = min(ways) * service.rate(w, b)
+                speed[w, number] = _speeds(service, t, w, b, pool, lpx)
+    if not work:
+        return []
+    known = {key: by for key, by in speed.items() if by}
+    sizes = {g for by in known.values() for g in by}
+    fitting = [g for g in sizes if all(g in by for by in known.values())]
+    enough = [g for g in fitting if g >= _stated(service, workloads)] or [max(fitting)]
+    made = []
+    for g in sorted(enough):
+        shares = {key: by[g] for key, by in known.items()}
+        made.append(_replica(service, pool, g, sum(work[key] / shares[key] for key in known), shares))
+    return made
+
+
+def _speeds(service: Any, t: int, w: str, b: Any, pool: str, lpx: str) -> dict[int, float]:
+    """Throughput of a bucket by size, over the best: all its phases on one instance, each at its own speed."""
+    row, s = service.workloads[w], service.scenario[w]
+    first = min(b.visible_tokens, s.burst_tokens)
+    phases = ((b.thinking_tokens, s.tps_thinking), (first, s.tps_burst), (b.visible_tokens - first, s.tps_visible))
+    output = b.thinking_tokens + b.visible_tokens
+    best, seconds = 0.0, {}
+    for tokens, tps in phases:
+        if tokens > 0:
+            gpus, rates = performance.decode_rates_by_size(
+                service.sku[pool], service.case.cards[row.card], service.setup(t, row),
+                context_mean=[b.input_tokens + output / 2], context_upper=[b.input_upper_tokens + output],
+                tps_user=[max(tps, 1.0)], lpx=service.sku[lpx] if lpx else None,
+            )  # fmt: skip
+            best += tokens / max(rates[0], default=0.0) if rates[0].any() else math.inf
+            for g, rate in zip(gpus.tolist(), rates[0].tolist(), strict=True):
+                seconds[g] = seconds.get(g, 0.0) + (tokens / rate if rate > 0 else math.inf)
+    return {g: best / x for g, x in seconds.items() if math.isfinite(x)}
+
+
+def _prefill(service: Any, t: int, workloads: list[str], pool: str) -> Replica:
+    """Instances that prefill everything in full."""
+    racks, gpus = 0.0, _stated(service, workloads)
+    for w in workloads:
+        row = service.workloads[w]
+        card, setup = service.case.cards[row.card], service.setup(t, row)
+        gpus = max(gpus, performance.prefill_gpus_per_replica(service.sku[pool], card, setup))
+        for fill in service.fills(t, w):
+            if fill.pool == pool and fill.store == "recompute" and fill.bucket in service.loaded(t, w):
+                racks += fill.rack_s * service.rate(w, service.loaded(t, w)[fill.bucket])
+    return _replica(service, pool, int(gpus), racks, {})
+
+
+def _both(service: Any, decode: list[Replica], prefill: Replica, pool: str) -> list[Replica]:
+    """Instances that prefill and decode everything, no smaller than prefill takes if there are any."""
+    enough = [one for one in decode if one.gpus >= prefill.gpus] or decode[-1:]
+    work = prefill.load * prefill.works
+    return [_replica(service, pool, one.gpus, one.load * one.works + work, one.shares) for one in enough]
+
+
+def _one_for_both(service: Any, decode: Any, prefill: Any, both: Any) -> bool:
+    """Whether instances do both: as stated, or where one for everything takes less than instances for each role."""
+    if service.s.instance_roles != "by_load":
+        return bool(both) and service.s.instance_roles == "shared"
+    for pool, sizes in both.items():
+        apart = min(one.taken for one in decode[pool, ""]) + prefill[pool].taken
+        if any(one.load <= 1 + EQUAL and one.racks < apart - EQUAL for one in sizes):
+            return True
+    return False
