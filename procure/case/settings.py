@@ -101,6 +101,11 @@ class Settings(BaseModel):
     whole_instances_up_to: float = Field(
         ge=0, description="Loads of an LLM that need at most so many instances are counted in whole ones; 0: none."
     )
+    whole_instances_least_share: float = Field(
+        ge=0,
+        le=1,
+        description="Share of all loads, on the same pool, below which an instance is too little to be counted whole.",
+    )
     instance_roles: Literal["by_load", "apart", "shared"] = Field(
         description="Whether an instance prefills or decodes (apart), does both (shared), or both where one carries "
         "the whole load (by_load)."

@@ -26,7 +26,7 @@ from procure.instance import (
 )
 from procure.instance.instance import Instance
 from procure.instance.stages import Build, Cache, Key
-from procure.instance.tables import FirstToken, Prefill, Serve
+from procure.instance.tables import FirstToken, InstanceRate, InstanceRow, Prefill, Serve
 
 if TYPE_CHECKING:
     from procure.case import Case
@@ -91,8 +91,10 @@ def _work_tables(run: Build, loads: list[str]) -> dict[str, pd.DataFrame]:
 
 def _instance_tables(run: Build, loads: list[str]) -> dict[str, pd.DataFrame]:
     """The tables ``instances`` and ``instance_rates``; how fast instances of each size are is a stage per workload."""
+    if not loads:
+        return {"instances": InstanceRow.empty(), "instance_rates": InstanceRate.empty()}
     sized = [run.stage(f"sizes {w}", replicas.sizes, "case", ("loads", Key(w))) for w in loads]
-    run.made["sizes"] = pd.concat(sized, ignore_index=True) if sized else pd.DataFrame()
+    run.made["sizes"] = pd.concat(sized, ignore_index=True)
     run.stage("prefill_sizes", replicas.prefill_sizes, "case", "loads")
     given = (*replicas.READ, "sizes", "prefill_sizes", "case")
     made: dict[str, pd.DataFrame] = run.stage("instances", partial(_of, replicas.instances, replicas.READ), *given)

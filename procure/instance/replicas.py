@@ -14,19 +14,23 @@ import numpy as np
 import pandas as pd
 
 from procure import performance
+from procure.instance.first_token import may_stand
 from procure.instance.service import LEAST_TPS, Load, machines, percentile_factor, phases
 from procure.instance.tables import InstanceRate, InstanceRow, Rate, SkuRow, Workload
 from procure.schema import RECOMPUTE, Role, SkuKind
 
 if TYPE_CHECKING:
     from procure.case import Case
+    from procure.case.settings import Settings
     from procure.catalogue import Sku
 
-READ = ("serve", "prefill", "rates", "skus", "workloads")
+READ = ("serve", "prefill", "rates", "skus", "workloads", "fixed", "resource_use", "quarters")
 """Tables that instances follow from."""
 GROUP = ["t", "llm", "deployment"]
 EQUAL = 1e-9
 """Instances by which a load may be above a whole number and still need no further one."""
+LEAST_LOAD = 1e-3
+"""Instances below which a load is left fluid: parts of a rack that the solver's tolerances do not see."""
 
 
 def sizes(case: Case, load: Load) -> pd.DataFrame:
@@ -97,7 +101,7 @@ def instances(
     prefills or decodes (``apart``), or does both (``shared``); ``by_load``: both where one instance carries the whole
     load on some pool in fewer units than instances for each role. Loads that at most ``whole_instances_up_to``
     instances of the smallest size carry, prefill and decode together on the pool where that is fewest, are counted in
-    whole ones.
+    whole ones, where one of them is at least ``whole_instances_least_share`` of what all loads would take there.
 
     Args:
         tables: those named in :data:`READ`.
@@ -109,12 +113,12 @@ def instances(
     llm = {row.workload: row.llm for row in Workload.rows(tables["workloads"])}
     least = stated.rename(llm).groupby(level=0).max()
     sku = {row.sku: row for row in SkuRow.rows(tables["skus"])}
+    tables = {**tables, **{name: _standing(tables[name], may_stand(tables)) for name in ("serve", "prefill")}}
     decoding = _decoding(tables, decode, prefill, llm, sku, least)
     filling = _filling(tables, prefill, llm, sku, least)
     both = _both(decoding, filling, sku)
-    roles, limit = case.settings.instance_roles, case.settings.whole_instances_up_to
-    small = _small(decoding, filling, limit)
-    one = _for_both(both, decoding, filling, roles)
+    small = _small(decoding, filling, case.settings)
+    one = _for_both(both, decoding, filling, case.settings.instance_roles)
     chosen = [
         _fewest(decoding[(decoding["lpx_sku"] != "") | ~_among(decoding, one)], Role.DECODE),
         _fewest(both[_among(both, one)], Role.BOTH),
@@ -151,7 +155,7 @@ def _decoding(
     served = work.merge(sized, on=keys, how="left")
     served["llm"] = served["workload"].map(llm)
     served["racks"] /= served["share"].fillna(1.0)
-    reached = served["gpus"].notna().groupby([served[name] for name in GROUP]).transform("any")
+    reached = served["gpus"].notna().groupby([served[name] for name in GROUP]).transform("any").astype(bool)
     beyond = served[~reached].drop(columns="gpus").merge(filling, on=["workload", "sku"])
     known = pd.concat([served[served["gpus"].notna()], beyond]).astype({"gpus": int})
     found = known.groupby([*GROUP, "sku", "lpx_sku", "gpus"], as_index=False).agg(
@@ -160,6 +164,12 @@ def _decoding(
     most = found.groupby(GROUP)["buckets"].transform("max")
     found = _large_enough(found[found["buckets"] == most].drop(columns="buckets"), least)
     return _loads(found, sku)
+
+
+def _standing(ways: pd.DataFrame, stands: set[tuple[str, int]]) -> pd.DataFrame:
+    """Ways to serve on pools that may stand in their quarter."""
+    kept = [pair in stands for pair in zip(ways["sku"], ways["t"], strict=True)]
+    return ways[np.array(kept, dtype=bool)]
 
 
 def _rate(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
@@ -191,7 +201,7 @@ def _large_enough(found: pd.DataFrame, least: Any) -> pd.DataFrame:
     enough = found["gpus"] >= found["llm"].map(least)
     largest = found["gpus"] == found.groupby(GROUP)["gpus"].transform("max")
     none = ~enough.groupby([found[name] for name in GROUP]).transform("any")
-    return found[enough | (none & largest)]
+    return found[(enough | (none & largest)).astype(bool)]
 
 
 def _loads(found: pd.DataFrame, sku: Mapping[str, SkuRow]) -> pd.DataFrame:
@@ -200,7 +210,8 @@ def _loads(found: pd.DataFrame, sku: Mapping[str, SkuRow]) -> pd.DataFrame:
     usable = found["sku"].map(lambda name: sku[name].usable_share)
     units = [units_of(int(g), int(n)) for g, n in zip(found["gpus"], gpus, strict=True)]
     busy = usable * found["gpus"] / gpus
-    return found.assign(units=units, busy_units=busy, load=found["racks"] / busy)
+    figures = found.assign(units=units, busy_units=busy, load=found["racks"] / busy)
+    return figures.astype({"racks": float, "units": float, "busy_units": float, "load": float, "gpus": int})
 
 
 def _both(decoding: pd.DataFrame, filling: pd.DataFrame, sku: Mapping[str, SkuRow]) -> pd.DataFrame:
@@ -211,7 +222,7 @@ def _both(decoding: pd.DataFrame, filling: pd.DataFrame, sku: Mapping[str, SkuRo
     enough = pair["gpus"] >= pair["gpus_prefill"]
     largest = pair["gpus"] == pair.groupby(GROUP)["gpus"].transform("max")
     none = ~enough.groupby([pair[name] for name in GROUP]).transform("any")
-    return _loads(pair.loc[enough | (none & largest), list(alone.columns)], sku)
+    return _loads(pair.loc[(enough | (none & largest)).astype(bool), list(alone.columns)], sku)
 
 
 def _whole(load: Any) -> Any:
@@ -219,12 +230,23 @@ def _whole(load: Any) -> Any:
     return np.ceil(np.asarray(load, dtype=float) - EQUAL)
 
 
-def _small(decoding: pd.DataFrame, filling: pd.DataFrame, limit: float) -> set[tuple[int, str]]:
-    """(t, LLM) whose load few instances of the smallest size carry on the pool where that is fewest."""
-    of = ["t", "llm"]
-    smallest = decoding.sort_values("gpus").drop_duplicates(GROUP)
-    need = smallest.groupby(of)["load"].min().add(filling.groupby(of)["load"].min(), fill_value=0.0)
-    return set(need[need <= limit].index) if limit > 0 else set()
+def _small(decoding: pd.DataFrame, filling: pd.DataFrame, settings: Settings) -> set[tuple[int, str]]:
+    """(t, LLM) whose load few instances of the smallest size carry, each a part of all loads that is worth counting.
+
+    Both on the pool where that is fewest, or the largest part, of decode and prefill apart.
+    """
+    few: list[pd.Series] = []
+    part: list[pd.Series] = []
+    for found in (decoding.sort_values("gpus").drop_duplicates(GROUP), filling):
+        every = found.assign(all=found["racks"] * found["units"] / found["busy_units"])
+        every["all"] = every.groupby(["t", "deployment"])["all"].transform("sum")
+        by_llm = every.assign(part=every["units"] / every["all"]).groupby(["t", "llm"])
+        few.append(by_llm["load"].min())
+        part.append(by_llm["part"].max())
+    need = few[0].add(few[1], fill_value=0.0)
+    worth = pd.concat(part).groupby(level=[0, 1]).max() >= settings.whole_instances_least_share
+    small = (need <= settings.whole_instances_up_to) & (need >= LEAST_LOAD) & worth.reindex(need.index)
+    return set(need[small].index) if settings.whole_instances_up_to > 0 else set()
 
 
 def _for_both(both: pd.DataFrame, decoding: pd.DataFrame, filling: pd.DataFrame, roles: str) -> set[tuple[int, str]]:

@@ -50,11 +50,11 @@ def replicas(service: Any, t: int) -> dict[tuple[Llm, str, str], tuple[Replica, 
             served.setdefault(llm_of(service, w), []).append(w)
     found = {}
     for llm, workloads in served.items():
-        decode = {d: sizes for d in deployments(service) if (sizes := _decoding(service, t, workloads, *d))}
-        prefill = {pool: _prefill(service, t, workloads, pool) for pool in service.pools}
+        decode, prefill = _sizes(service, t, workloads)
         least = min((sizes[0].load for sizes in decode.values()), default=0.0)
         needed = least + min(one.load for one in prefill.values())
-        whole = 0 < needed <= service.s.whole_instances_up_to
+        few = 1e-3 <= needed <= service.s.whole_instances_up_to and service.s.whole_instances_up_to > 0
+        whole = few and _worth_counting(service, t, served, decode, prefill)
         both = {pool: _both(service, sizes, prefill[pool], pool) for (pool, lpx), sizes in decode.items() if not lpx}
         mixed = _one_for_both(service, decode, prefill, both)
         for (pool, lpx), sizes in decode.items():
@@ -69,15 +69,36 @@ def replicas(service: Any, t: int) -> dict[tuple[Llm, str, str], tuple[Replica, 
     return found
 
 
+def _sizes(service: Any, t: int, workloads: list[str]) -> tuple[Any, Any]:
+    """Instances of an LLM by deployment, of every size, and for prefill by pool, on pools that may stand."""
+    decode = {d: sizes for d in deployments(service, t) if (sizes := _decoding(service, t, workloads, *d))}
+    return decode, {p: _prefill(service, t, workloads, p) for p in service.pools if service.ready(p, t)}
+
+
+def _worth_counting(service: Any, t: int, served: dict[Llm, list[str]], decode: Any, prefill: Any) -> bool:
+    """Whether an instance of either role is enough of what all loads take on the same deployment."""
+    every = [_sizes(service, t, workloads) for workloads in served.values()]
+    parts = [
+        sizes[0].racks / sum(other[d][0].load * other[d][0].racks for other, _ in every if d in other)
+        for d, sizes in decode.items()
+    ]
+    parts += [
+        one.racks / sum(other[p].load * other[p].racks for _, other in every if p in other)
+        for p, one in prefill.items()
+    ]
+    return max(parts) >= service.s.whole_instances_least_share
+
+
 def _order(one: Replica) -> tuple[float, int]:
     return (round(one.taken, 9), one.gpus)
 
 
-def deployments(service: Any) -> list[tuple[str, str]]:
-    """Pools, and pools with LPX beside them."""
+def deployments(service: Any, t: int) -> list[tuple[str, str]]:
+    """Pools that may stand, alone and with LPX beside them."""
     return [
         (pool, lpx)
         for pool in service.pools
+        if service.ready(pool, t)
         for lpx in ("", *(service.lpx if service.sku[pool].pairs_with_lpx else ()))
     ]
 
