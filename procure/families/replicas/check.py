@@ -103,8 +103,9 @@ def as_needed(plan: Plan, instance: Instance) -> Iterable[str]:
             "uncounted_units": 0.0 if one.whole else max(count * one.units - fluid, 0.0),
         }
         for name, value in wanted.items():
-            if _unlike(getattr(row, name), value):
-                yield f"{label}: {name} is {getattr(row, name)}, not {value}"
+            told = getattr(row, name)
+            if _unlike(told, value):
+                yield f"{label}: {name} is {told}, not {value}"
 
 
 def _unlike(stated: float | str, wanted: float | str) -> bool:
