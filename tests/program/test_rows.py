@@ -198,14 +198,14 @@ ROWS: dict[str, list[tuple[Any, Any, dict[str, float], float | None, float | Non
     "work_within_instances": [
         # 100·0.01 and 50·0.02/0.8 racks, 0.25 an instance
         (
-            made(two_roles),
+            of(two_roles),
             (SITE, "g", CARD, "decode", 1),
             {"serve[p0,a]": 4.0, "serve[p1,a]": 5.0, "instances[a,g,llm,decode,1]": -1},
             None,
             0,
         ),
         (
-            made(two_roles),
+            of(two_roles),
             (SITE, "g", CARD, "prefill", 1),
             {"prefill[o0,a]": 8.0, "prefill[o1,a]": 8.0, "instances[a,g,llm,prefill,1]": -1},
             None,
@@ -215,7 +215,7 @@ ROWS: dict[str, list[tuple[Any, Any, dict[str, float], float | None, float | Non
     "instance_linking": [
         # one instance decodes a fifth of the bucket: 0.25 of 1.25 racks
         (
-            made(two_roles),
+            of(two_roles),
             (SITE, "g", CARD, "decode", 1, W, 1, "decode"),
             {"serve[p1,a]": 1, "instances[a,g,llm,decode,1]": -0.2},
             None,
@@ -224,7 +224,7 @@ ROWS: dict[str, list[tuple[Any, Any, dict[str, float], float | None, float | Non
     ],
     "instances_take_units": [
         (
-            made(two_roles),
+            of(two_roles),
             (SITE, "g", 1),
             {
                 "instances[a,g,llm,decode,1]": 0.5,
@@ -238,7 +238,7 @@ ROWS: dict[str, list[tuple[Any, Any, dict[str, float], float | None, float | Non
     "work_beside_instances": [
         # decode is fluid: 1 and 1 racks of work, 0.5 of a rack busy
         (
-            made(prefill_only, reserved, old_racks),
+            of(prefill_only, reserved, old_racks),
             (SITE, "g", 1),
             {"serve[p0,a]": 2.0, "serve[p1,a]": 2.0, "own[a,g,1]": -1, "instance_units[a,g,1]": 1},
             None,
