@@ -189,6 +189,8 @@ def _read(case: Resolved, path: str) -> bool:
         return case.settings.points == "high" and (not name.startswith("sparse_") or _indexed(case))
     if path in ("band/sparse_low", "physics/index_s"):
         return _indexed(case)
+    if path == "physics/server_latency_factor":
+        return any(case.catalogue.sku(sku).in_servers for sku in case.skus_in_play)
     if group in ("physics", "queue", "software", "band"):
         pace = case.settings.vintage
         idle = (pace != "fast" and name.startswith("fast_")) or (pace == "none" and name.startswith(("base_", "path_")))

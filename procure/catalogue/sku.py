@@ -9,6 +9,8 @@ from procure.schema import SkuKind
 
 SKU_KINDS = tuple(SkuKind)
 """What an SKU is; decides which attributes it must have."""
+SERVER_GPUS = 8
+"""GPUs of the largest scale-up domain that is one server."""
 
 
 @dataclass(frozen=True)
@@ -103,6 +105,11 @@ class Sku:
     milestone_order: float = 0.0
     milestone_delivery: float = 0.0
     milestone_acceptance: float = 0.0
+
+    @property
+    def in_servers(self) -> bool:
+        """Whether its GPUs share a scale-up domain with those of one server only; else with those of a rack."""
+        return 0 < self.scale_up_domain_gpus <= SERVER_GPUS
 
     @property
     def machine(self) -> Machine:

@@ -21,7 +21,6 @@ from procure.catalogue import Catalogue
 from procure.csvtext import numbers
 from procure.errors import Fault, InputError, nearest
 from procure.performance.files import read_csv
-from procure.performance.step import SERVER_GPUS
 from procure.schema import SkuKind
 from procure.sizing import Card, load_card
 
@@ -223,7 +222,7 @@ def _gathers(seen: dict, sku: Sku) -> bool:
     (https://docs.sglang.io/advanced_features/expert_parallelism.html: none is the default); the recipes of racks
     choose one.
     """
-    by_default = seen["framework"].removeprefix("dynamo-") == "sglang" and sku.scale_up_domain_gpus <= SERVER_GPUS
+    by_default = seen["framework"].removeprefix("dynamo-") == "sglang" and sku.in_servers
     return bool(seen["data_parallel"]) and (not seen["expert_parallel"] or by_default)
 
 

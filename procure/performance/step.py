@@ -37,8 +37,6 @@ TENSOR_BYTES = 2.0
 """Bytes of an activation element in HBM and in an all-reduce: BF16."""
 DISPATCH_BYTES = 3.0
 """Bytes of an activation element in expert parallelism: FP8 dispatch and BF16 combine."""
-SERVER_GPUS = 8
-"""GPUs of the largest scale-up domain that is one server; larger ones are racks."""
 
 
 @dataclass(frozen=True)
@@ -194,7 +192,7 @@ def layer_latency_s(pool: Sku, physics: Physics, work: Work, layout: Layout) -> 
     leaving = np.where(layout.data_parallel, physics.off_domain_spread_latency_s, physics.off_domain_latency_s)
     outside = np.where(layout.gpus > pool.scale_up_domain_gpus, leaving, 0.0)
     slower = physics.fp8_latency_factor if work.ffn.encoding.startswith("fp8") else 1.0
-    if pool.scale_up_domain_gpus <= SERVER_GPUS:
+    if pool.in_servers:
         slower = slower * physics.server_latency_factor
     return (own + doubling * np.log2(layout.gpus) + outside) * slower
 

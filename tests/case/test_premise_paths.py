@@ -16,8 +16,9 @@ HORIZON = ("case/first_quarter", "case/planned_quarters", "case/lookahead_quarte
 """They change together with the tables whose quarters they span."""
 
 HIDDEN = (
-    "fp4_flops_per_gpu", "joined_servers_gpus", "off_domain_latency_s", "reduce_efficiency", "scale_out_efficiency",
-    "wide_kv_efficiency", "widening_efficiency", "tensor_gpus", "expert_gpus", "draft_lengths", "base_month",
+    "fp4_flops_per_gpu", "joined_servers_gpus", "off_domain_latency_s", "off_domain_spread_latency_s",
+    "reduce_efficiency", "scale_out_efficiency", "wide_kv_efficiency", "widening_efficiency", "tensor_gpus",
+    "expert_gpus", "draft_lengths", "base_month",
 )  # fmt: skip
 """Read for layouts, formats and units that compete for each point, and that another one beats in this case."""
 
@@ -82,6 +83,12 @@ def test_a_path_reaches_the_coefficients_behind_it(path, value, table):
     assert not built(base)[table].equals(built(changed)[table])
     assert changed.input_hash != base.input_hash
     assert changed.with_value(path, "base").input_hash == changed.input_hash
+
+
+@pytest.mark.parametrize("server", [True, False])
+def test_what_servers_alone_rest_on_is_told_where_one_is_in_play(server):
+    made = tiny(skus=("gb300-nvl72", *(["hgx-b200"] if server else [])))
+    assert ("physics/server_latency_factor" in made.rests_on) == server
 
 
 def quoted(sku: str) -> pd.DataFrame:
