@@ -179,6 +179,9 @@ class _Watch:
         best = "no plan yet" if progress.incumbent is None else f"best {progress.incumbent:,.2f}"
         bound = "" if progress.bound is None else f", bound {progress.bound:,.2f}"
         gap = "" if progress.gap is None else f", gap {progress.gap:.2%}"
+        if gap and unit == "M USD":
+            apart = progress.incumbent - progress.bound
+            gap += f" ({max(apart, 0.0):,.2f} M USD, {progress.gap_of_decided:.2%} of what decisions move)"
         self._say(progress, f"{progress.phase}: {best}{bound} {unit}{gap}, {progress.seconds:.0f} s")
 
     def _say(self, progress: Any, line: str) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from procure.instance.tables import Serve
+from procure.instance.tables import Fixed, Serve, SkuRow
 from procure.plan.extrapolation import extrapolation_shares
 from procure.plan.premises import evidence_shares, premises_table
 from procure.plan.provenance import premises_summary
@@ -17,6 +17,7 @@ from procure.plan.status import SERVED, is_short
 from procure.plan.tables import TABLES, Check, Purchase, Service, UnitCost
 from procure.plan.tolerance import MONEY, differ
 from procure.plan.unit_costs import cost_warnings, unit_costs_summary, unit_costs_table
+from procure.rules.worth import residual_usd
 from procure.schema import Span
 from procure.timekey import BASE, BESIDE_QUARTER, PEAK
 
@@ -119,6 +120,9 @@ def summary(plan: Plan, case: Case, instance: Instance) -> Iterable[str]:
     yield from _evidence(plan, case)
     yield from _shortfall(plan, instance)
     yield from _bounds(stated)
+    standing, wanted_usd = stated["standing_usd"], _standing_usd(instance)
+    if standing is not None and not abs(standing - wanted_usd) <= MONEY * abs(wanted_usd) + 1.0:
+        yield f"what stands and is on order costs {wanted_usd:,.0f} USD, not {standing:,.0f}"
     if stated["status"] not in (rightful_status(stated), "verification_failed"):
         yield f"the status is {stated['status']}; bounds and shortfall say {rightful_status(stated)}"
 
@@ -206,6 +210,21 @@ def _bounds(stated: Summary) -> Iterable[str]:
         yield f"the bound {bound:,.0f} USD is above the objective {objective:,.0f}"
     if not abs(gap - max(0.0, objective - bound) / max(abs(objective), 1e-9)) <= 1e-6:
         yield f"the gap {gap:g} is not that of objective and bound"
+
+
+def _standing_usd(instance: Instance) -> float:
+    """Present USD of what exists and is on firm order, held to the end: support and payments due, less its worth."""
+    factors = instance["quarters"]["discount_factor"].tolist()
+    end = len(factors)
+    last = factors[-1] * (factors[-1] / factors[-2] if end > 1 else 1.0)
+    sku_of = {row.sku: row for row in instance.rows(SkuRow)}
+    usd = 0.0
+    for row in instance.rows(Fixed):
+        usd += row.count * row.support_usd_per_quarter * sum(factors[max(row.vintage_t, 0) :])
+        if 0 <= row.due_t < end:
+            usd += row.count * row.due_usd * factors[row.due_t]
+        usd -= row.count * residual_usd(row.paid_usd, end - row.vintage_t, sku_of[row.sku]) * last
+    return float(usd)
 
 
 def causes(plan: Plan, instance: Instance) -> Iterable[str]:

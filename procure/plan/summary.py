@@ -63,6 +63,8 @@ class Summary(Added):
     objective_usd: float
     bound_usd: float | None
     gap: float | None
+    standing_usd: float | None
+    """Net present cost of what stands and is on firm order, were nothing sold: no decision moves it."""
     gap_asked: float
     method: str
     seed: int
@@ -93,9 +95,19 @@ class Summary(Added):
     """By phase of the run."""
 
 
+def gap_of_decided(cost: float, bound: float, standing: float) -> float:
+    """(cost − bound) over the size of what decisions move of the cost, which is all but what stands; never negative.
+
+    All in one unit of money. A gap relative to the whole cost looks wide where the worth of an old fleet makes up for
+    most of it, and narrow where firm orders are most of it.
+    """
+    return max(0.0, cost - bound) / max(abs(cost - standing), 1e-9)
+
+
 EARLIER: dict[str, Any] = {
     "case": "",
     "case_folder": None,
+    "standing_usd": None,
     "gap_asked": 0.0,
     "method": "",
     "seed": 0,
@@ -146,6 +158,7 @@ WORDS = {
     "objective_usd": "A number in USD.",
     "bound_usd": "A number in USD, or null.",
     "gap": "A number, or null.",
+    "standing_usd": "A number in USD.",
     "shortfall": "An object with share and workloads.",
     "planned_quarters": "A list of quarters such as 2027Q1.",
     "lookahead_quarters": "A list of quarters such as 2027Q1.",

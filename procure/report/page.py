@@ -114,8 +114,8 @@ def facts(plan: Plan) -> list[tuple[str, str]]:
         ("Planned", words.quarter_ranges(planned)),
         ("Look-ahead", words.quarter_ranges(later) or "none"),
     ]
-    if plan.summary.get("gap") is not None:
-        found.insert(2, ("Proven within", f"{plan.summary['gap']:.2%}"))
+    if words.proven_gap(plan):
+        found.insert(2, ("Proven within", words.proven_gap(plan)))
     return found
 
 

@@ -9,7 +9,7 @@ import pandas as pd
 
 from procure.families.contents import given_limits
 from procure.plan import Plan, Status
-from procure.plan.summary import Summary
+from procure.plan.summary import Summary, gap_of_decided
 from procure.plan.tables import ExpansionOrder, Instances, UnitCost
 from procure.quarter import Quarter
 from procure.schema import CostLine, Span, Unit
@@ -61,10 +61,21 @@ def planned_quarters(plan: Plan) -> list[str]:
     return list(plan.summary["planned_quarters"])
 
 
+def proven_gap(plan: Plan) -> str:
+    """How far the cost may be from the least possible: of all of it, in USD, and of what decisions move."""
+    gap, bound, standing = plan.summary.get("gap"), plan.summary.get("bound_usd"), plan.summary.get("standing_usd")
+    if gap is None or bound is None:
+        return ""
+    parts = [usd(max(plan.objective_usd - bound, 0.0))]
+    if standing is not None:
+        parts.append(f"{gap_of_decided(plan.objective_usd, bound, standing):.2%} of what decisions move")
+    return f"{gap:.2%} of the least possible ({', '.join(parts)})"
+
+
 def status_sentence(plan: Plan) -> str:
     """How the run ended, in one sentence."""
-    gap = plan.summary.get("gap")
-    within = f"within {gap:.2%} of the least possible" if gap is not None else "not bounded"
+    gap = proven_gap(plan)
+    within = f"within {gap}" if gap else "not bounded"
     match plan.status:
         case Status.OPTIMAL:
             return f"Every SLA of the planned quarters is met; the cost is {within}."

@@ -63,6 +63,12 @@ class Compiled:
         return self.column_block < 0
 
     @property
+    def standing(self) -> float:
+        """M USD that no decision moves: of what stands and is on firm order."""
+        fixed = self.col_lower == self.col_upper
+        return float(self.cost[fixed] @ self.col_lower[fixed])
+
+    @property
     def short_tolerance(self) -> float:
         """Basis points within which two shortfalls are the same.
 

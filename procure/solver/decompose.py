@@ -30,7 +30,7 @@ from procure.solver.highs import (
     run,
     set_option,
 )
-from procure.solver.master import Master, Proposal
+from procure.solver.master import PROVEN_SHORT, Master, Proposal
 
 ROUGH_GAP = 0.03
 """Relative gap of the first masters in integers."""
@@ -553,7 +553,7 @@ class _LeastShort(_Run):
 
     def _cheapest(self, x: np.ndarray, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The cheapest fleet that the cuts allow at the shortfall of a fleet, or that fleet itself."""
-        self.cheap.hold(float(x[self.parent.shorts].sum()) + self._target() / 4)
+        self.cheap.hold(float(x[self.parent.shorts].sum()) + PROVEN_SHORT)
         found = self.cheap.whole(CHEAP_GAP, ROUGH_SECONDS, INFINITY, np.append(x, theta))
         return (x, theta) if found.x is None or found.theta is None else (found.x, found.theta)
 

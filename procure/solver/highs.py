@@ -18,6 +18,7 @@ import numpy as np
 from scipy import sparse
 
 from procure.errors import Fault, InputError
+from procure.plan.summary import gap_of_decided
 from procure.solver.compile import Compiled
 
 INFINITY = highspy.kHighsInf
@@ -31,6 +32,15 @@ class Progress:
     seconds: float
     incumbent: float | None
     bound: float | None
+    standing: float = 0.0
+    """M USD of what stands and is on firm order, which no decision moves."""
+
+    @property
+    def gap_of_decided(self) -> float | None:
+        """Distance between incumbent and bound relative to what decisions move: the cost less what stands."""
+        if self.incumbent is None or self.bound is None:
+            return None
+        return gap_of_decided(self.incumbent, self.bound, self.standing)
 
     @property
     def gap(self) -> float | None:
@@ -56,7 +66,8 @@ class Options:
     """How hard to try.
 
     ``gap`` is relative, and no less than :data:`CLOSED`; ``time_limit_s`` counts wall seconds over the whole solve;
-    ``threads`` 0 leaves it to HiGHS; ``stop`` is asked often, and ends the search once it is true.
+    ``threads`` 0 leaves it to HiGHS; ``stop`` is asked often, and ends the search once it is true; ``standing`` is what
+    no decision moves, M USD, for progress.
     """
 
     gap: float = 0.005
@@ -66,6 +77,7 @@ class Options:
     progress: Callable[[Progress], None] | None = None
     stop: Callable[[], bool] | None = None
     started: float = field(default_factory=time.perf_counter)
+    standing: float = 0.0
     _told: Progress | None = None
     _until: float = float("inf")
     _regardless: bool = False
@@ -124,7 +136,7 @@ class Options:
     def report(self, phase: str, incumbent: float | None, bound: float | None) -> None:
         """Tell whoever listens."""
         if self.progress is not None:
-            self._told = Progress(phase, time.perf_counter() - self.started, incumbent, bound)
+            self._told = Progress(phase, time.perf_counter() - self.started, incumbent, bound, self.standing)
             self.progress(self._told)
 
     def tick(self) -> None:

@@ -127,6 +127,7 @@ def plan_of(
     program = build_program(instance)
     compiled = compile_program(program)
     clock.lap("build")
+    options.standing = compiled.standing
     least_short, final = _stages(compiled, options, method, instance)
     if mps is not None:
         _write_mps(compiled, _held(least_short, compiled), Path(mps))
@@ -201,8 +202,13 @@ def _no_plan(options: Options) -> NoPlan:
 
 
 def _held(least: Solution, compiled: Compiled) -> float:
-    """Basis points of shortfall that the cost stage may show: the first stage's, and a little where there is any."""
-    return least.objective + compiled.short_tolerance if least.objective else 0.0
+    """Basis points of shortfall that the cost stage may show: the first stage's, and a little where there is any.
+
+    That little is counted from the bound, so that what the first stage left unproven is not added to it.
+    """
+    if not least.objective:
+        return 0.0
+    return max((least.bound or 0.0) + compiled.short_tolerance, least.objective + compiled.short_tolerance / 100)
 
 
 def _with_causes(
@@ -241,6 +247,7 @@ def _summary(
         "objective_usd": objective,
         "bound_usd": bound,
         "gap": None if bound is None else relative_gap(objective, bound),
+        "standing_usd": compiled.standing * USD_PER_UNIT,
         "gap_asked": options.gap,
         "method": method,
         "seed": options.seed,

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import pandas as pd
 import pytest
-from tiny_case import budget, tiny
+from solved_case import built, searched
+from tiny_case import budget, fleet, tiny
 
-import procure
-from procure.instance import build
 from procure.plan import Status
 from procure.program import build as build_program
+from procure.report.words import status_sentence
 from procure.solver import NoPlan
 from procure.solver.compile import compile_program
 from procure.solver.decompose import Decomposition
@@ -35,7 +36,7 @@ def at_the_edge() -> Any:
 def case_and_plan(request, solved={}) -> Any:  # noqa: B006 - each case is solved once
     if request.param not in solved:
         case = request.param()
-        solved[request.param] = case, procure.solve(case, threads=1, gap=1e-4)
+        solved[request.param] = case, searched(case, threads=1, gap=1e-4)
     return solved[request.param]
 
 
@@ -65,7 +66,7 @@ def test_a_search_cut_off_after_some_rounds_of_quarters_keeps_a_plan_whose_money
     monkeypatch.setattr(
         Options, "left", lambda self: 0.0 if len(asked) >= rounds and not self._regardless else left(self)
     )
-    plan = procure.solve(case, threads=1, gap=1e-4)
+    plan = searched(case, threads=1, gap=1e-4)
     assert plan.tables["checks"]["holds"].all()
     assert plan.status in (Status.LIMIT, Status.SHORT)
     assert plan.summary["shortfall"]["share"] >= best.summary["shortfall"]["share"] - 1e-5
@@ -84,7 +85,7 @@ def test_where_the_cost_of_the_least_shortfall_is_never_searched_for_its_fleet_i
         return solve(self, objective, most_short)
 
     monkeypatch.setattr(Decomposition, "solve", cut_off)
-    plan = procure.solve(case, threads=1, gap=1e-4)
+    plan = searched(case, threads=1, gap=1e-4)
     assert plan.status is Status.LIMIT
     assert plan.summary["shortfall"]["share"] == pytest.approx(best.summary["shortfall"]["share"], abs=2e-5)
     assert plan.objective_usd <= best.objective_usd + 0.05 * capital(best)
@@ -92,19 +93,37 @@ def test_where_the_cost_of_the_least_shortfall_is_never_searched_for_its_fleet_i
 
 def test_a_wish_to_stop_keeps_what_stands_once_the_quarters_have_been_asked_about_it():
     told: list[Any] = []
-    plan = procure.solve(
+    plan = searched(
         late(), threads=1, progress=told.append, stop=lambda: any(p.phase == "whole relaxation" for p in told)
     )
     assert plan.status is Status.LIMIT
     assert plan.tables["checks"]["holds"].all()
     with pytest.raises(NoPlan, match="Stopped"):
-        procure.solve(late(), threads=1, stop=lambda: True)
+        searched(late(), threads=1, stop=lambda: True)
+
+
+def test_the_gap_is_told_of_what_decisions_move_in_progress_as_in_the_result():
+    """A firm order of which four fifths are due, and old racks with an upkeep and a worth: no decision moves them."""
+    names = ["site", "sku", "count", "delivery", "price_usd_per_unit", "paid_share"]
+    firm = pd.DataFrame([("a", "gb300-nvl72", 2, "2027Q1", 4e6, 0.2)], columns=names)
+    old = fleet(("a", "gb200-nvl72", 2, "2025Q1", 3.3e6))
+    case = tiny(peaks=PEAKS, planned=2, tables={"orders": firm, "fleet": old}, sites=({"positions": 60.0},))
+    told: list[Any] = []
+    plan = searched(case, threads=1, gap=0.3, progress=told.append)
+    stated, last = plan.summary, [p for p in told if p.gap is not None][-1]
+    assert stated["gap"] > 1e-4  # a wide gap was asked for: there is something to tell
+    moved = plan.objective_usd - stated["standing_usd"]
+    assert last.standing * 1e6 == pytest.approx(stated["standing_usd"])
+    assert last.gap_of_decided == pytest.approx((plan.objective_usd - stated["bound_usd"]) / abs(moved), rel=1e-6)
+    assert f"{last.gap_of_decided:.2%} of what decisions move" in status_sentence(plan)
+    bare = tiny(peaks=PEAKS, planned=2, sites=({"positions": 60.0},))
+    assert searched(bare, threads=1).summary["standing_usd"] == 0.0
 
 
 def test_a_shortfall_that_is_near_enough_never_gives_up_a_workload():
     small = {"chat": PEAKS["chat"], "tiny": [0.001] * 6}
-    compiled = compile_program(build_program(build(tiny(peaks=small, planned=3))))
-    alone = compile_program(build_program(build(tiny(peaks=PEAKS, planned=3))))
+    compiled = compile_program(build_program(built(tiny(peaks=small, planned=3))))
+    alone = compile_program(build_program(built(tiny(peaks=PEAKS, planned=3))))
     weights = compiled.matrix[compiled.mendable].data
     assert compiled.short_gap < weights[weights > 0].min()
     assert alone.short_gap == pytest.approx(0.2)

@@ -10,7 +10,7 @@ from procure.plan import Plan
 from procure.plan.unit_costs import cost_warnings
 from procure.report.cells import Cell, Sheet
 from procure.report.layout import Timeline
-from procure.report.words import evidence_lines, extrapolation_lines, plan_name, status_sentence, unit_costs
+from procure.report.words import evidence_lines, extrapolation_lines, plan_name, proven_gap, status_sentence, unit_costs
 
 _SHEETS = (
     ("Purchases", "what to order, when it is paid, unit prices"),
@@ -58,7 +58,7 @@ def about_sheet(plan: Plan, timeline: Timeline) -> About:
     if summary["bound_usd"] is not None:
         bound = row.fact("Bound", summary["bound_usd"], "USD", "no plan can cost less", "solver:usd")
     if summary["gap"] is not None:
-        row.fact("Gap", summary["gap"], "", "share of the objective that is not proven", "solver:rate")
+        row.fact("Gap", summary["gap"], "", proven_gap(plan), "solver:rate")
     row.fact("Status", str(plan.status), "", status_sentence(plan), "solver")
     planned = [q for q in timeline.quarters if q not in timeline.later]
     row.fact(
