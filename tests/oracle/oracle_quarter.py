@@ -142,7 +142,8 @@ class Fleet:
         filled[fill.bucket][x] = 1.0
         self.works[site, fill.pool][x] = fill.rack_s
         first = mean_wall(self.service, self.t, w, b, fill.walls)
-        self.prompts[site, fill.pool][x] = first * self.service.sequence_bytes(self.t, w, b)
+        room = fill.rack_s * self.service.idle_bytes(fill.pool)  # of the racks at work on it
+        self.prompts[site, fill.pool][x] = min(first * self.service.sequence_bytes(self.t, w, b), room)
         self._on_instances(x, site, w, fill.pool, "prefill", fill)
         lost = asked.lost.get(fill.bucket, 0.0) / self.service.rate(w, b)
         if fill.late > lost:

@@ -99,6 +99,10 @@ def hbm(tables: Any) -> None:
     store(tables, "hbm", bytes=0.0)
 
 
+def full_of_weights(tables: Any) -> None:
+    edit(tables, "idle_hbm", {}, bytes=0.0)
+
+
 def cmx(tables: Any) -> None:
     store(tables, "cmx", reader_bytes_per_s=9e11)
 
@@ -305,6 +309,14 @@ ROWS: dict[str, list[tuple[Any, Any, dict[str, float], float | None, float | Non
             },
             None,
             -2 * 0.8 * 2,
+        ),
+        # weights that leave nothing: prompts take no room that there is not, and 1 TB is beside each decode rack
+        (
+            of(old_racks, hbm, full_of_weights),
+            (1, SITE, "hbm:g"),
+            {**kept("hbm:g", 1.425, 10.125), **{name: -work for name, work in POINTS.items()}},
+            None,
+            0,
         ),
     ],
     "cmx_reads_in_pods": [

@@ -42,20 +42,25 @@ def _hbm_bytes(s: Standing, key: tuple[str, str, str]) -> float:
             if (r.quarter, r.site, r.sku) == (quarter, site, sku):
                 room += r.racks * s.points[r.point].free_hbm_bytes
                 rest -= r.racks
-        room += idle[sku] * rest - _prompt_bytes(s, quarter, site, sku)
+        room += idle[sku] * rest - _prompt_bytes(s, (quarter, site, sku), idle[sku])
     return room
 
 
-def _prompt_bytes(s: Standing, quarter: str, site: str, sku: str) -> float:
-    """Bytes of whole sequences that wait for their first token on a pool: requests/s times seconds times bytes."""
-    t = s.position[quarter]
+def _prompt_bytes(s: Standing, pool: tuple[str, str, str], idle_bytes: float) -> float:
+    """Bytes of whole sequences that wait for their first token, of each way at most those of the racks that prefill.
+
+    ``pool`` is (quarter, site, SKU), ``idle_bytes`` the HBM of one of its units beside resident weights.
+    """
+    t, sku = s.position[pool[0]], pool[2]
     size = {(r.workload, r.bucket): r.kv_bytes for r in s.instance.rows(Length) if r.t == t}
     wait = {(r.workload, r.bucket, r.store): r.ttft_s for r in s.instance.rows(Prefill) if (r.t, r.sku) == (t, sku)}
-    fills = Prefilled.rows(s.tables["prefill"])
     return sum(
-        r.requests_per_s * size[r.workload, r.bucket] * wait[r.workload, r.bucket, r.store]
-        for r in fills
-        if (r.quarter, r.site, r.sku) == (quarter, site, sku)
+        min(
+            r.requests_per_s * size[r.workload, r.bucket] * wait[r.workload, r.bucket, r.store],
+            idle_bytes * r.racks,
+        )
+        for r in Prefilled.rows(s.tables["prefill"])
+        if (r.quarter, r.site, r.sku) == pool
     )
 
 

@@ -101,7 +101,7 @@ def parked_within_store(m: Any, index: Index) -> None:
 
     TB. β is the mean bytes of a parked sequence, K_i the seconds of :func:`parked_seconds`, U_o those of
     :func:`in_use_seconds`: a read leaves the copy where it is, to be added to when the sequence is parked again.
-    Racks g of the HBM store, see :func:`_hbm`, hold what runs in their batches and prompts instead of a copy.
+    In HBM what is read is a prompt, then part of the batch: the room beside both is that of :func:`_hbm`.
     """
     idle_hbm = lookup(index.instance["idle_hbm"], ["sku"], "bytes")
     sequence = lookup(index.timed("lengths"), ["at", "workload", "bucket"], "kv_bytes")
@@ -133,16 +133,17 @@ def _hbm(
 ) -> None:  # fmt: skip
     """Subtract the HBM of a pool's racks that caches may be parked in.
 
-        Σ_p (free_hbm − idle_hbm)·rate·rack_s·serve[p,s] + idle_hbm·present·(own − reserved)
-        − Σ_{o on k} kv_bytes[t,w,b]·ttft_s·rate·prefill[o,s]
+        idle_hbm·present·(own − reserved) − Σ_p (idle_hbm − free_hbm)·rate·rack_s·serve[p,s]
+        − Σ_{o on k} min(kv_bytes[t,w,b]·ttft_s, idle_hbm·rack_s)·rate·prefill[o,s]
 
-    Racks that decode have what their batch leaves, all others what the resident weights leave, but for the whole
-    caches of prompts that wait or are prefilled.
+    TB. Racks that decode have what their batch leaves, all others what the resident weights leave. Whole caches of
+    prompts that wait or are prefilled take of it, by Little's law, at most what the racks that prefill them have: the
+    row limits what is parked, not what is prefilled.
     """
     for p, s in index.serve_by_pool.get(pool, []):
         row.add((idle - p.free_hbm_bytes) / BYTES_PER_UNIT * p.rate * p.rack_s, m.serve[p.point, s])
     for o, s in index.prefill_by_pool.get(pool, []):
-        held = sequence[o.at, o.workload, o.bucket] * o.ttft_s
+        held = min(sequence[o.at, o.workload, o.bucket] * o.ttft_s, idle * o.rack_s)
         row.add(held * o.rate / BYTES_PER_UNIT, m.prefill[o.option, s])
     add_present(m, index, row, -idle / BYTES_PER_UNIT, pool)
 
