@@ -82,7 +82,7 @@ def plenty() -> Solved:
             planned=2,
             workloads={"agent": {"scenario": "coding-agentic", "context_cap_tokens": 131_072}},
             sites=({"positions": 2.0},),
-            settings=token_worth(0.0),
+            settings={**token_worth(0.0), "resale": "existing"},
             tables={"fleet": fleet(("a", "hgx-h200", 2, "2024Q1", 3e5))},
         )
     )
@@ -141,8 +141,8 @@ STATISTICS: dict[str, Callable[[Solved, Plan], Any]] = {
     "workbook": lambda s, p: workbook(p),
 }
 READS = {
-    "headline": {"purchases"}, "orders": {"purchases"}, "facts": {"cash", "costs"}, "costs": {"costs"},
-    "binding": {"limits"}, "causes": {"sla"}, "sales": {"fleet", "cash"}, "unit costs": {"unit_costs"},
+    "headline": {"purchases", "sales"}, "orders": {"purchases"}, "facts": {"cash", "costs"}, "costs": {"costs"},
+    "binding": {"limits"}, "causes": {"sla"}, "sales": {"sales"}, "unit costs": {"unit_costs"},
     "warnings": {"unit_costs"}, "unit costs of plan.json": {"unit_costs"}, "first tokens": {"prefill"},
     "evidence": {"purchases", "serving", "prefill"},
     "workbook": {"purchases", "fleet", "serving", "prefill", "kv_placement", "limits", "cash", "sla", "demand",

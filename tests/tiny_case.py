@@ -151,5 +151,5 @@ def rich() -> Case:
                 [("a", "vr-nvl72", "2027Q2", 1, "training")], columns=["site", "sku", "quarter", "count", "purpose"]
             ),
         },
-        settings=token_worth(5.0),
+        settings={**token_worth(5.0), "resale": "existing"},
     )

@@ -141,6 +141,7 @@ class Case(Resolved):
         if faults or settings is None:
             raise InputError(faults)
         said += in_doubt.units(tables) + in_doubt.sizes(tables, settings.may_buy, catalogue)
+        said += in_doubt.unsold(tables["fleet"]) if "resale" in settings_used and settings.resale == "none" else []
         used += [f"case.toml {name}: premise case/{name}" for name in settings_used]
         filled = fill(tables, settings, catalogue, cards)
         used += sorted(filled.sentences)

@@ -150,6 +150,18 @@ def packages(tables: Mapping[str, Rows], catalogue: Catalogue) -> list[Fault]:
     return doubts
 
 
+def unsold(fleet: Rows) -> list[Fault]:
+    """Units stated as ones that may be sold, in a case that leaves ``resale`` at its default, which sells none."""
+    lines = [line for line, row in zip(fleet.lines, fleet.rows, strict=True) if row.get("retirable")]
+    if not lines:
+        return []
+    expected = "Understood as units that stay: the setting resale is left at none, so that nothing is sold."
+    hint = (
+        'State resale = "existing" in case.toml to let the plan sell them, or resale = "none" to say that it may not.'
+    )
+    return [Fault(fleet.file, lines[0], "retirable", "true", expected, hint)]
+
+
 def unread(rows: Rows, read: Container[str]) -> list[Fault]:
     """Premises that the case states and does not read: of a SKU, scenario, service level or curve that it does not use.
 

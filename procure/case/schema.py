@@ -216,7 +216,7 @@ class Fleet(Row):
         "Quarter in which these units went into service; before the first quarter.", key=True, kind="quarter"
     )
     paid_usd_per_unit: float = col("Price paid, attach and installation included.", unit="USD", minimum=0.0)
-    retirable: bool = col("May leave before the end of its life.", empty="premise column/fleet.retirable")
+    retirable: bool = col("May be sold, where the setting resale allows it.", empty="premise column/fleet.retirable")
 
 
 @row("orders", when_absent="Nothing is on the way.")

@@ -56,6 +56,9 @@ class Settings(BaseModel):
         description="How sequences grow: longer first prompts, more turns, or a higher context cap."
     )
     may_buy: list[str] = Field(description="SKUs that may be ordered; all others only stand if they exist already.")
+    resale: Literal["none", "existing", "all"] = Field(
+        description="What the plan may sell: nothing, what stands when it begins, or also what is on order and bought."
+    )
     availability: float = Field(gt=0, le=1, description="Share of installed units in working order.")
     spare_share: float = Field(ge=0, lt=1, description="Share of working units held in reserve.")
     energy_share_of_nameplate_prefill: float = Field(

@@ -98,6 +98,18 @@ class Sku:
     haircut: float = 0.0
     resale_spread: float = 0.0
     """Share of the residual value that a sale loses; what stands at the end of the horizon loses none."""
+    resale_delay_quarters: float = 0.0
+    """From the quarter in which a sold unit leaves service to its money; whoever plans rounds it up."""
+    resale_lockup_quarters: float = 0.0
+    """For so long a unit stands before it may be sold; whoever plans rounds it up."""
+    resale_per_quarter: int = 0
+    """Most units that can be sold in a quarter, over all sites."""
+    removal_usd: float = 0.0
+    """For taking out one unit that was sold, paid when it leaves service."""
+    removal_quarters: float = 0.0
+    """For so long a sold unit still takes its place and idles; whoever plans rounds it up."""
+    book_life_years: float = 0.0
+    """Straight-line life in the books, for the loss that a sale shows; no decision rests on it."""
     support_per_year: float = 0.0
     """Fraction of the price paid."""
     min_order: int = 1
@@ -124,7 +136,14 @@ class Machine(Sku):
         super().__init__(**{"depreciation_class": "", **figures})
 
 
-INTEGER_FIELDS = ("gpus", "scale_up_domain_gpus", "min_order", "pairs_with_lpx", "enclosures_per_rack")
+INTEGER_FIELDS = (
+    "gpus",
+    "scale_up_domain_gpus",
+    "min_order",
+    "pairs_with_lpx",
+    "enclosures_per_rack",
+    "resale_per_quarter",
+)
 FIELDS = tuple(field.name for field in fields(Sku) if field.name != "name")
 MACHINE = tuple(name for name in FIELDS[: FIELDS.index("power_kw")] if name != "depreciation_class")
 """Attributes that decide how fast work is done and what is held."""
@@ -133,8 +152,9 @@ _EVERY = {
     "kind", "depreciation_class", "power_kw", "power_typical_kw", "power_idle_kw", "positions", "area_m2",
     "footprint_m2", "weight_kg", "liquid_kw", "ports", "attach_kw", "attach_positions", "attach_usd",
     "install_usd", "price_usd", "price_path", "lead_quarters", "available_from", "last_order", "life_years", "haircut",
-    "resale_spread", "support_per_year", "min_order", "supply_per_quarter", "milestone_order", "milestone_delivery",
-    "milestone_acceptance",
+    "resale_spread", "resale_delay_quarters", "resale_lockup_quarters", "resale_per_quarter", "removal_usd",
+    "removal_quarters", "book_life_years", "support_per_year", "min_order", "supply_per_quarter", "milestone_order",
+    "milestone_delivery", "milestone_acceptance",
 }  # fmt: skip
 _STORE = {"store_bytes", "store_read_bytes_per_s", "store_write_bytes_per_s", "endurance_dwpd"}
 REQUIRED: dict[str, set[str]] = {
@@ -155,7 +175,7 @@ REQUIRED: dict[str, set[str]] = {
 POSITIVE = (
     "gpus", "hbm_bytes_per_gpu", "hbm_bytes_per_s_per_gpu", "bf16_flops_per_gpu", "exponentials_per_s_per_gpu",
     "scale_up_bytes_per_s_per_gpu", "scale_up_domain_gpus", "scale_out_bytes_per_s_per_gpu", "sram_bytes",
-    "fp8_flops_per_rack", "life_years", "throughput_factor",
+    "fp8_flops_per_rack", "life_years", "book_life_years", "throughput_factor",
 )  # fmt: skip
 """Attributes that something is divided by: zero has no meaning."""
 

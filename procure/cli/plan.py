@@ -133,7 +133,9 @@ def _kept_elsewhere(plan: Plan, target: Path) -> str:
         plan.write(spare)
     except OSError:
         orders = ", ".join(f"{r['quarter']} {r['site']} {r['count']} {r['sku']}" for r in plan.summary["purchases"])
-        return f"{left} This plan could not be stored anywhere. It orders: {orders or 'nothing'}."
+        sales = ", ".join(f"{r['quarter']} {r['site']} {r['count']} {r['sku']}" for r in plan.summary["sales"])
+        told = f"It orders: {orders or 'nothing'}. It sells: {sales or 'nothing'}."
+        return f"{left} This plan could not be stored anywhere. {told}"
     return f"{left} This plan is kept in {spare}; `procure report {spare}` makes its workbook and page."
 
 

@@ -87,6 +87,12 @@ def _skus(case: Case) -> pd.DataFrame:
                 life_quarters=sku.life_years * 4,
                 haircut=sku.haircut,
                 resale_spread=sku.resale_spread,
+                resale_delay_quarters=math.ceil(sku.resale_delay_quarters),
+                resale_lockup_quarters=math.ceil(sku.resale_lockup_quarters),
+                resale_per_quarter=sku.resale_per_quarter,
+                removal_usd=sku.removal_usd,
+                removal_quarters=math.ceil(sku.removal_quarters),
+                book_life_quarters=sku.book_life_years * 4,
                 milestone_order=sku.milestone_order,
                 attach_usd=sku.attach_usd,
                 install_usd=sku.install_usd,
@@ -117,12 +123,13 @@ def _fixed(case: Case) -> pd.DataFrame:
     """
     start = case.quarters[0].index
     rows: list[Fixed] = []
+    sells_fleet, sells_all = case.settings.resale != "none", case.settings.resale == "all"
     fleet = [
-        ((r.site, r.sku, r.in_service), r.count, r.paid_usd_per_unit, 1.0, r.retirable)
+        ((r.site, r.sku, r.in_service), r.count, r.paid_usd_per_unit, 1.0, r.retirable and sells_fleet)
         for r in given.Fleet.rows(case.tables["fleet"])
     ]
     orders = [
-        ((r.site, r.sku, r.delivery), r.count, r.price_usd_per_unit, r.paid_share, False)
+        ((r.site, r.sku, r.delivery), r.count, r.price_usd_per_unit, r.paid_share, sells_all)
         for r in given.Order.rows(case.tables["orders"])
     ]
     for origin, units in ((Origin.FLEET, fleet), (Origin.ORDER, orders)):

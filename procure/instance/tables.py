@@ -39,6 +39,12 @@ class SkuRow(Row):
     life_quarters: float = col("quarters until the residual value is zero", unit="quarters")
     haircut: float = col("share of the straight-line value that a unit is worth", unit="share")
     resale_spread: float = col("share of the residual value that a sale loses", unit="share")
+    resale_delay_quarters: int = col("whole quarters from leaving service to the money of a sale", unit="quarters")
+    resale_lockup_quarters: int = col("whole quarters that a unit stands before it may be sold", unit="quarters")
+    resale_per_quarter: int = col("units, the most that can be sold in a quarter over all sites", unit="units")
+    removal_usd: float = col("USD per unit sold for taking it out, paid when it leaves service", unit="USD")
+    removal_quarters: int = col("whole quarters in which a sold unit takes its place and idles", unit="quarters")
+    book_life_quarters: float = col("quarters until a unit is written off in the books", unit="quarters")
     milestone_order: float = col(
         "share of the price paid in the quarter of the order; the rest on delivery", unit="share"
     )

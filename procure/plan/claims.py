@@ -13,6 +13,7 @@ from procure.instance.tables import Fixed, Serve, SkuRow
 from procure.plan.extrapolation import extrapolation_shares
 from procure.plan.premises import evidence_shares, premises_table
 from procure.plan.provenance import premises_summary
+from procure.plan.sales import sales_summary
 from procure.plan.status import SERVED, is_short
 from procure.plan.tables import TABLES, Check, Purchase, Service, UnitCost
 from procure.plan.tolerance import MONEY, differ
@@ -106,6 +107,7 @@ def summary(plan: Plan, case: Case, instance: Instance) -> Iterable[str]:
             {"quarter": r.quarter, "site": r.site, "sku": r.sku, "count": r.count}
             for r in Purchase.rows(plan.purchases)
         ],
+        "sales": sales_summary(plan.sales),
     }
     if stated["premises"]["count"]:  # results of earlier releases do not count them
         wanted["premises"] = premises_summary(plan.tables["premises"])

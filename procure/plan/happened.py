@@ -1,4 +1,4 @@
-"""What happened against what the plan had said: fleet, orders and forecast of the quarter that has passed."""
+"""What happened against what the plan had said: fleet, orders, sales and forecast of the quarter that passed."""
 
 from __future__ import annotations
 
@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from procure.plan.tables import Sold
 from procure.quarter import Quarter
 from procure.timekey import grouped
 
 if TYPE_CHECKING:
     from procure.case import Case
+    from procure.plan.plan import Plan
 
 COLUMNS = ("topic", "site", "item", "planned", "actual", "detail")
 Difference = tuple[str, str, str, str, str, str]
@@ -72,4 +74,20 @@ def forecast_differences(case: Case, forecast: pd.DataFrame) -> list[Difference]
         if before > 0 and now != before and not math.isnan(now):
             detail = f"mean peak of the quarters in both forecasts, {now / before - 1:+.1%}"
             rows.append(("forecast", "", str(workload), f"{before:,.4g}", f"{now:,.4g}", detail))
+    return rows
+
+
+def sales_told(plan: Plan, first: Quarter) -> list[Difference]:
+    """What the first quarter sold: its money, and its places where they are free only after the new first quarter."""
+    rows = []
+    for r in plan.rows(Sold):
+        if r.quarter != str(first):
+            continue
+        usd, received = r.count * r.unit_price_usd, Quarter(r.received_quarter)
+        if received > first:
+            detail = f"{r.count:g} sold: {usd:,.0f} USD to be received in {received} are not in the new case's cost"
+            rows.append(("sales", r.site, r.sku, f"{r.count:g}", f"{r.count:g}", detail))
+        if (freed := Quarter(r.freed_quarter)) > first + 1:
+            detail = f"{r.count:g} sold take their places until {freed}: lower the site's limits before it"
+            rows.append(("sales", r.site, r.sku, f"{r.count:g}", f"{r.count:g}", detail))
     return rows

@@ -24,17 +24,18 @@ class Ledger:
     def __init__(self, instance: Instance) -> None:
         self.instance = instance
         self.cash: dict[tuple[int, CostLine, str, str], float] = defaultdict(float)
+        self.factors = instance["quarters"]["discount_factor"].tolist()
+        self.step = self.factors[-1] / self.factors[-2] if len(self.factors) > 1 else 1.0
+        """Present value of one USD a quarter later."""
 
     def pay(self, t: int, line: CostLine, site: str, sku: str, usd: float) -> None:
         """Record a payment; receipts are negative."""
         self.cash[t, line, site, sku] += usd
 
     def table(self) -> pd.DataFrame:
-        """The plan's ``cash`` table. Residual values stand in the quarter after the last."""
-        names, factors = list(self.instance.quarters), self.instance["quarters"]["discount_factor"].tolist()
-        step = factors[-1] / factors[-2] if len(factors) > 1 else 1.0
+        """The plan's ``cash`` table. Residual values, and what is owed by then, stand in the quarter after the last."""
+        names, factors = list(self.instance.quarters), [*self.factors, self.factors[-1] * self.step]
         names.append(str(Quarter(names[-1]) + 1))
-        factors.append(factors[-1] * step)
         rows: list[tuple[Any, ...]] = []
         for (t, line, site, sku), usd in sorted(self.cash.items(), key=lambda i: (i[0][0], i[0][1].order, i[0][2:])):
             if usd != 0.0:

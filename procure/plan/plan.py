@@ -50,6 +50,12 @@ class Plan:
         bought = self.tables["purchases"]
         return bought[bought["span"] == Span.PLANNED].reset_index(drop=True)
 
+    @property
+    def sales(self) -> pd.DataFrame:
+        """The recommended sales: planned quarters only."""
+        sold = self.tables["sales"]
+        return sold[sold["span"] == Span.PLANNED].reset_index(drop=True)
+
     def rows(self, of: type[R]) -> list[R]:
         """The rows of a table, by their class in :mod:`procure.plan.tables`."""
         return of.rows(self.tables[of.schema.name])

@@ -16,7 +16,14 @@ from procure.csvtext import guarded
 from procure.demand import build
 from procure.demand.reuse import curves_of
 from procure.files import fill_folder
-from procure.plan.happened import COLUMNS, Difference, fleet_differences, forecast_differences, order_differences
+from procure.plan.happened import (
+    COLUMNS,
+    Difference,
+    fleet_differences,
+    forecast_differences,
+    order_differences,
+    sales_told,
+)
 from procure.plan.tables import Batch, ExpansionOrder, Purchase
 from procure.quarter import Quarter
 from procure.rules.payments import paid_share
@@ -73,6 +80,7 @@ def roll(
     """The case one quarter later.
 
     - The fleet is what the plan holds at the end of its first quarter, or ``actual_fleet``.
+    - What the first quarter sells is gone; money still to come, and places not yet free, are told.
     - Firm orders are those still on the way and those that the plan places in its first quarter, or ``actual_orders``.
     - Expansions decided in the first quarter become limits of their site once they are ready.
     - Lengths, outputs and caps move along their growth by one quarter, reuse with them, unless ``workloads`` is given.
@@ -114,6 +122,7 @@ def roll(
     else:
         tables |= _lengths(case, notes)
     notes += forecast_differences(case, forecast)
+    notes += sales_told(plan, first)
     name = re.sub(r"-\d{4}Q[1-4]$", "", case.name)
     settings = {"name": f"{name}-{following}", "first_quarter": str(following)}
     return Rolled(case.replace(settings=settings, tables=tables), notes)
@@ -147,7 +156,9 @@ def _fleet(case: Case, plan: Plan, first: Quarter) -> pd.DataFrame:
         if units > 0
     ]
     columns = ["site", "sku", "count", "in_service", "paid_usd_per_unit", "retirable"]
-    return pd.DataFrame(rows, columns=columns)
+    found = pd.DataFrame(rows, columns=columns)
+    stated = "retirable" in case.given_tables.get("fleet", ())
+    return found if stated else found.drop(columns="retirable")
 
 
 def _unit_usd(row: Purchase) -> float:

@@ -10,7 +10,7 @@ import pandas as pd
 
 from procure.instance import Instance
 from procure.instance.tables import PodPlaces, Rate, Reserved, Serve, SkuRow, StoreUnit
-from procure.plan.tables import Batch, Placement, Pods, Prefilled, Serving
+from procure.plan.tables import Batch, Placement, Pods, Prefilled, Serving, Sold
 from procure.quarter import SECONDS_PER_DAY
 from procure.rules.places import hosts_of
 
@@ -37,6 +37,12 @@ class Standing:
         self.own: dict[tuple[str, str, str], float] = defaultdict(float)
         for r in Batch.rows(tables["fleet"]):
             self.own[r.quarter, r.site, r.sku] += r.closing
+        self.leaving: dict[tuple[str, str, str], float] = defaultdict(float)
+        """Units sold and not yet removed."""
+        for gone in Sold.rows(tables["sales"]):
+            t = self.position[gone.quarter]
+            for quarter in self.quarters[t : t + self.sku[gone.sku].removal_quarters]:
+                self.leaving[quarter, gone.site, gone.sku] += gone.count
         self.reserved: dict[tuple[str, str, str], float] = defaultdict(float)
         for held in instance.rows(Reserved):
             self.reserved[self.quarters[held.t], held.site, held.sku] += held.count
@@ -47,6 +53,10 @@ class Standing:
             self.busy[fill.quarter, fill.site, fill.sku] += fill.racks
         self.pods = {(r.quarter, r.site): r.pods for r in Pods.rows(tables["pods"])}
         self.places = {r.site: r for r in instance.rows(PodPlaces)}
+
+    def there(self, quarter: str, site: str, sku: str) -> float:
+        """Units that take a place: those that stand, and those sold that are not yet removed."""
+        return self.own[quarter, site, sku] + self.leaving[quarter, site, sku]
 
     def serving(self, quarter: str, site: str, sku: str) -> float:
         """Units that are up, no spares and not held for other purposes, whatever their hosts are used for."""

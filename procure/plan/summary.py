@@ -27,6 +27,13 @@ class Order(TypedDict):
     count: int
 
 
+class Sale(Order):
+    """Units of a SKU that are sold: what they bring, removal taken off, and what that loses against the books."""
+
+    net_usd: float
+    book_loss_usd: float
+
+
 class Short(TypedDict):
     """A workload of which a share of its requests is not served in a quarter, and why."""
 
@@ -75,6 +82,8 @@ class Summary(Added):
     discount_rate_per_year: float
     purchases: list[Order]
     """Of planned quarters."""
+    sales: list[Sale]
+    """Of planned quarters."""
     versions: dict[str, str]
     input_hash: str
     instance_hash: str
@@ -113,6 +122,7 @@ EARLIER: dict[str, Any] = {
     "seed": 0,
     "threads": 0,
     "discount_rate_per_year": 0.0,
+    "sales": [],
     "versions": {},
     "instance_hash": "",
     "provenance": {"made": "", "hashes": {}, "telemetry": []},
@@ -163,6 +173,7 @@ WORDS = {
     "planned_quarters": "A list of quarters such as 2027Q1.",
     "lookahead_quarters": "A list of quarters such as 2027Q1.",
     "purchases": "A list of orders with quarter, site, sku and count.",
+    "sales": "A list of sales with quarter, site, sku, count, net_usd and book_loss_usd.",
     "input_hash": "The hash of the inputs.",
 }
 """What fields hold, for a reader of faults."""

@@ -46,6 +46,36 @@ class Batch(Row):
     closing: int = col("units that stand and work in the quarter", unit="units")
 
 
+@row("sales")
+class Sold(Row):
+    """Units that leave service and are sold; those of the look-ahead are foreseen, not recommended."""
+
+    quarter: str = col(
+        "quarter at the start of which they leave service", kind="quarter", key=True, word="sale quarter"
+    )
+    site: str = col("site", key=True)
+    sku: str = col("SKU", word="SKU", key=True)
+    origin: Origin = col("fleet, order or purchase", key=True)
+    vintage: str = col("quarter of delivery", kind="quarter", key=True)
+    count: int = col("units sold", unit="units", word="units")
+    span: Span = col("planned or lookahead")
+    received_quarter: str = col("quarter in which the buyer pays", kind="quarter", word="money in")
+    freed_quarter: str = col(
+        "first quarter in which their places and power are free", kind="quarter", word="places free in"
+    )
+    unit_price_usd: float = col("what the buyer pays for one unit", unit="USD", word="price of one")
+    unit_removal_usd: float = col("what taking out one unit costs", unit="USD", word="removal of one")
+    net_usd: float = col("what the sale brings: all units at their price, less their removal", unit="USD", word="net")
+    unit_book_usd: float = col(
+        "what the books show of one unit when it leaves, without attach and installation", unit="USD",
+        word="book value of one",
+    )  # fmt: skip
+    book_loss_usd: float = col(
+        "what the sale loses against the books: book value of all units less what the sale brings", unit="USD",
+        word="book loss",
+    )  # fmt: skip
+
+
 @row("serving")
 class Serving(Row):
     """What decodes what, by operating point."""
@@ -327,8 +357,8 @@ class Check(Row):
 
 
 ROWS: tuple[type[Row], ...] = (
-    Purchase, Batch, Serving, Prefilled, Placement, Kept, Copies, Instances, Pods, ExpansionOrder, Limit,
-    Cash, Cost, UnitCost, Service, Asked, Premise, Check,
+    Purchase, Batch, Sold, Serving, Prefilled, Placement, Kept, Copies, Instances, Pods, ExpansionOrder,
+    Limit, Cash, Cost, UnitCost, Service, Asked, Premise, Check,
 )  # fmt: skip
 """Every table of a plan, in order."""
 

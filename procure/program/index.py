@@ -236,6 +236,12 @@ class Index:
         lead = int(self.sku[sku].lead_quarters)
         return [(site, sku, o) for o in self.ordered_at.get((site, sku), []) if o + lead <= t]
 
+    def discount_of(self, t: int) -> float:
+        """Present value of one USD paid in a quarter, in the horizon or after it."""
+        if t < self.horizon:
+            return float(self.discount[t])
+        return float(self.end_discount * (self.end_discount / self.discount[self.t[-1]]) ** (t - self.horizon))
+
     def of(self, make: Callable[[Index], T]) -> T:
         """An index set that only one family needs, made once by its function."""
         if make not in self._made:

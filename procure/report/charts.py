@@ -17,7 +17,7 @@ from matplotlib.ticker import MaxNLocator
 
 from procure.plan import Plan
 from procure.report.layout import Timeline, over_time
-from procure.schema import Tier
+from procure.schema import Origin, Tier
 
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#999999")
 """Okabe and Ito's palette: distinguishable with every common kind of colour blindness."""
@@ -61,7 +61,7 @@ def charts(plan: Plan) -> dict[str, tuple[str, str, Callable[[], Figure]]]:
         made["fleet"] = (
             "Fleet by SKU",
             "Units in place at the end of each quarter, all sites; the dark part came with orders of this plan.",
-            lambda: fleet(tables["fleet"], tables["purchases"], timeline),
+            lambda: fleet(tables["fleet"], timeline),
         )
     power = power_limits(tables["limits"])
     if len(power):
@@ -98,17 +98,15 @@ def power_limits(limits: pd.DataFrame) -> pd.DataFrame:
     return limits[words.str.contains("power") & (limits["unit"] == "kW")]
 
 
-def fleet(table: pd.DataFrame, purchases: pd.DataFrame, timeline: Timeline) -> Figure:
+def fleet(table: pd.DataFrame, timeline: Timeline) -> Figure:
     """One panel for each SKU: units in place, those ordered by the plan apart."""
     closing = over_time(table, ["sku"], "closing", timeline)
-    arrivals = purchases.assign(quarter=purchases["delivery_quarter"])
-    ordered = over_time(arrivals, ["sku"], "count", timeline)
+    bought = over_time(table[table["origin"] == Origin.PURCHASE], ["sku"], "closing", timeline)
     skus = [key for key in closing if any(closing[key])]
     figure, panels = _panels(len(skus), 1.9)
     for panel, key in zip(panels, skus, strict=False):
-        new = list(pd.Series(ordered.get(key, [0.0] * len(timeline.quarters))).cumsum())
-        old = [max(total - bought, 0.0) for total, bought in zip(closing[key], new, strict=True)]
-        new = [total - before for total, before in zip(closing[key], old, strict=True)]
+        new = bought.get(key, [0.0] * len(timeline.quarters))
+        old = [total - mine for total, mine in zip(closing[key], new, strict=True)]
         _bars(panel, {"in place and firm": old, "ordered by this plan": new}, ["#A6CEE3", "#0072B2"])
         _dress(panel, timeline, _short(key[0]), "units")
         panel.yaxis.set_major_locator(MaxNLocator(nbins=5, integer=True))

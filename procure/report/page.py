@@ -88,7 +88,7 @@ def render(plan: Plan) -> str:
 def headline(plan: Plan) -> str:
     """What to buy and to sell in the planned quarters, in one sentence or two."""
     bought = grouped(plan.purchases, ["sku"])["count"].sum()
-    sold = words.sales(plan, Span.PLANNED)
+    sold = plan.sales
     quarters = words.quarter_ranges(plan.purchases["quarter"])
     order = "Order nothing in the planned quarters."
     if not bought.empty:
@@ -96,7 +96,11 @@ def headline(plan: Plan) -> str:
     if sold.empty:
         return order
     counts = grouped(sold, ["sku"])["count"].sum()
-    return f"{order} Sell {words.listed(counts)}; this brings {words.usd(summed(sold, 'usd'))}."
+    loss = summed(sold, "book_loss_usd")
+    return (
+        f"{order} Sell {words.listed(counts)}; this brings {words.usd(summed(sold, 'net_usd'))}, "
+        f"{words.usd(abs(loss))} {'under' if loss >= 0 else 'over'} book value."
+    )
 
 
 def facts(plan: Plan) -> list[tuple[str, str]]:

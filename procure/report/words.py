@@ -9,10 +9,11 @@ import pandas as pd
 
 from procure.families.contents import given_limits
 from procure.plan import Plan, Status
-from procure.plan.summary import Summary, gap_of_decided
+from procure.plan.sales import sales_summary
+from procure.plan.summary import Sale, Summary, gap_of_decided
 from procure.plan.tables import ExpansionOrder, Instances, UnitCost
 from procure.quarter import Quarter
-from procure.schema import CostLine, Span, Unit
+from procure.schema import Span, Unit
 from procure.timekey import grouped, summed, unmixed
 
 UNCOUNTED = 0.05
@@ -197,23 +198,18 @@ def expansion_sentences(plan: Plan, span: Span) -> list[str]:
     ]
 
 
-def sales(plan: Plan, span: Span) -> pd.DataFrame:
-    """Units sold in the quarters of a span: quarter, site, sku, count, usd that they bring (not discounted)."""
-    fleet, cash = plan.tables["fleet"], plan.tables["cash"]
-    keys = ["quarter", "site", "sku"]
-    sold = grouped(fleet[fleet["retired"] > 0], keys, as_index=False)["retired"].sum()
-    brought = grouped(cash[cash["line"] == CostLine.SALES], keys, as_index=False)["cash_usd"].sum()
-    found = sold.merge(brought, on=keys, how="left").fillna({"cash_usd": 0.0})
-    planned = found["quarter"].isin(planned_quarters(plan))
-    found = found[planned if span == Span.PLANNED else ~planned].assign(cash_usd=lambda table: -table["cash_usd"])
-    return found.rename(columns={"retired": "count", "cash_usd": "usd"})
+def sales(plan: Plan, span: Span) -> list[Sale]:
+    """What is sold in the quarters of a span, by quarter, site and SKU."""
+    table = plan.tables["sales"]
+    return sales_summary(table[table["span"] == span])
 
 
 def sale_sentences(plan: Plan, span: Span) -> list[str]:
-    """What to sell in the quarters of a span: when, where, how many, for how much."""
+    """What to sell in the quarters of a span: when, where, how many, for how much, at what loss in the books."""
     return [
-        f"{quarter}: sell {count:,.0f} {sku} at {site} (brings {usd(float(brings))})"
-        for quarter, site, sku, count, brings in sales(plan, span).itertuples(index=False)
+        f"{s['quarter']}: sell {s['count']:,} {s['sku']} at {s['site']} (brings {usd(s['net_usd'])}, "
+        f"{usd(abs(s['book_loss_usd']))} {'under' if s['book_loss_usd'] >= 0 else 'over'} book value)"
+        for s in sales(plan, span)
     ]
 
 

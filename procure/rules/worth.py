@@ -1,4 +1,4 @@
-"""What a unit is worth as it ages, and what a sale of it brings."""
+"""What a unit is worth as it ages, what a sale of it brings, and what the books still show of it."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ from typing import Protocol
 
 
 class Ages(Protocol):
-    """A SKU as its worth depends on it: ``life_quarters``, ``haircut`` and ``resale_spread`` (shares)."""
+    """A SKU as its worth depends on it: lives in quarters, ``haircut`` and ``resale_spread`` as shares."""
 
     @property
     def life_quarters(self) -> float: ...  # noqa: D102
+    @property
+    def book_life_quarters(self) -> float: ...  # noqa: D102
     @property
     def haircut(self) -> float: ...  # noqa: D102
     @property
@@ -24,3 +26,8 @@ def residual_usd(paid_usd: float, age_quarters: float, sku: Ages) -> float:
 def sale_usd(paid_usd: float, age_quarters: float, sku: Ages) -> float:
     """What a sale brings: the residual value less the spread between owner and buyer."""
     return residual_usd(paid_usd, age_quarters, sku) * (1.0 - sku.resale_spread)
+
+
+def book_usd(paid_usd: float, age_quarters: float, sku: Ages) -> float:
+    """What the books show of a unit: written off on a straight line to nothing, paid · max(0, 1 − age/book life)."""
+    return paid_usd * max(0.0, 1.0 - max(age_quarters, 0.0) / sku.book_life_quarters)

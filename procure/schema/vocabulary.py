@@ -118,6 +118,7 @@ class CostLine(StrEnum):
     DRIVE_WEAR = "drive wear"
     SALES = "sales"
     """Received, so negative."""
+    REMOVAL = "removal of sold units"
     RESIDUAL = "residual value"
     """Received, so negative."""
     SHORTFALL = "look-ahead shortfall"

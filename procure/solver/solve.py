@@ -21,6 +21,7 @@ from procure.plan.extrapolation import extrapolation_shares
 from procure.plan.plan import Plan
 from procure.plan.premises import evidence_shares, premises_table
 from procure.plan.provenance import premises_summary, provenance, versions
+from procure.plan.sales import sales_summary
 from procure.plan.status import Status, is_short
 from procure.plan.summary import Short, Shortfall, Summary
 from procure.plan.tables import Purchase, Service
@@ -259,6 +260,7 @@ def _summary(
         "purchases": [
             {"quarter": r.quarter, "site": r.site, "sku": r.sku, "count": r.count} for r in Purchase.rows(planned)
         ],
+        "sales": sales_summary(tables["sales"][tables["sales"]["span"] == Span.PLANNED]),
         "versions": versions(),
         "input_hash": case.input_hash,
         "instance_hash": instance.hash,

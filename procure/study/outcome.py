@@ -36,7 +36,8 @@ class Outcome:
         reason: why it failed, in one line; empty with a plan.
         error: class of what was raised; empty with a plan.
         facts: of the plan: ``objective_usd``, ``bound_usd``, ``gap``, ``shortfall_share``, ``planned_capex_usd``,
-            ``costs`` (USD of net present cost by line), ``purchases`` (as in ``plan.json``) and ``instance_hash``.
+            ``costs`` (USD of net present cost by line), ``purchases`` and ``sales`` (as in ``plan.json``) and
+            ``instance_hash``.
         stages: names of the stages of the instance that were run for it; the others were at hand.
         seconds: wall seconds.
         stopped: whether it ended because it was asked to: it is worked out anew when its study goes on.
@@ -117,6 +118,7 @@ def facts_of(plan: Plan) -> dict[str, Any]:
         "planned_capex_usd": summed(plan.purchases, "capex_usd"),
         "costs": {str(line): float(usd) for line, usd in costs.items()},
         "purchases": plan.summary["purchases"],
+        "sales": plan.summary["sales"],
         "instance_hash": plan.summary["instance_hash"],
     }
 

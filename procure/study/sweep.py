@@ -21,7 +21,7 @@ from procure.study.vary import grid
 FACTS = (
     "status", "reason", "objective_usd", "bound_usd", "gap", "shortfall_share", "planned_capex_usd", "seconds", "error",
 )  # fmt: skip
-"""Columns of ``sweep.csv`` between what was varied and the counts by SKU (``ordered <sku>``)."""
+"""Columns of ``sweep.csv`` between what was varied and the counts by SKU (``ordered <sku>``, ``sold <sku>``)."""
 TABLE = "sweep.csv"
 
 
@@ -53,7 +53,8 @@ def sweep(
     Returns:
         one row per point: the values, status (of the plan, or ``failed``), the reason of a failure, objective and bound
         (USD), gap, shortfall (share of weighted planned demand), capital of planned orders (USD), seconds, the class of
-        what failed, and units ordered in planned quarters by SKU (columns ``ordered <sku>``).
+        what failed, and units ordered in planned quarters by SKU (columns ``ordered <sku>``); where the case
+        or a value allows sales also units sold (``sold <sku>``).
 
     Raises:
         InputError: ``out`` holds something else, or a name of which no value fits the case. A value that fits nowhere
@@ -62,17 +63,17 @@ def sweep(
     _check_names(case, vary)
     study = Study("sweep", case, grid(vary), Effort(**effort))
     folder = None if out is None else Path(out)
-    skus = sorted(case.settings.may_buy)
-    columns = [*vary, *FACTS, *(f"ordered {sku}" for sku in skus)]
+    counts = _counts(case, vary)
+    columns = [*vary, *FACTS, *counts]
 
     def told(step: Step) -> None:
         if folder is not None:
-            _store(folder / TABLE, columns, [_row(step.outcome, skus)], "a")
+            _store(folder / TABLE, columns, [_row(step.outcome, counts)], "a")
         if progress is not None:
             progress(step)
 
     found = study.run(folder, jobs, told, stop or (lambda: False))
-    rows = [_row(outcome, skus) for outcome in found]
+    rows = [_row(outcome, counts) for outcome in found]
     if folder is not None:
         _store(folder / TABLE, columns, rows, "w")
     return pd.DataFrame(rows, columns=columns)
@@ -119,13 +120,26 @@ def _check_names(case: Case, vary: Mapping[str, Sequence[Any]]) -> None:
                 raise first
 
 
-def _row(outcome: Outcome, skus: Sequence[str]) -> dict[str, Any]:
+_LISTS = {"ordered": "purchases", "sold": "sales"}
+"""Facts that counts by SKU are taken from, by the first word of their column."""
+
+
+def _counts(case: Case, vary: Mapping[str, Sequence[Any]]) -> list[str]:
+    """Columns with units by SKU: ordered, and sold where any point may sell."""
+    sells = case.settings.resale != "none" or any(name.split("/")[-1] == "resale" for name in vary)
+    sold = sorted(case.skus_in_play) if sells else []
+    return [*(f"ordered {sku}" for sku in sorted(case.settings.may_buy)), *(f"sold {sku}" for sku in sold)]
+
+
+def _row(outcome: Outcome, counts: Sequence[str]) -> dict[str, Any]:
     """An outcome as a row; an empty cell is what a failed point does not know."""
     told = {name: getattr(outcome, name) for name in ("status", "reason", "seconds", "error")}
     row = {**outcome.change, **{name: outcome.facts.get(name) for name in FACTS}, **told}
-    bought = outcome.facts.get("purchases", [])
-    counts = {sku: sum(order["count"] for order in bought if order["sku"] == sku) for sku in skus}
-    return row | {f"ordered {sku}": None if outcome.failed else counts[sku] for sku in skus}
+    for column in counts:
+        what, sku = column.split(" ", 1)
+        found = outcome.facts.get(_LISTS[what], [])
+        row[column] = None if outcome.failed else sum(each["count"] for each in found if each["sku"] == sku)
+    return row
 
 
 def _store(path: Path, columns: Sequence[str], rows: Sequence[Mapping[str, Any]], mode: str) -> None:

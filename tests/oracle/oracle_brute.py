@@ -2,7 +2,8 @@
 
 Money is counted payment by payment for each plan, as docs and design say it: price of the delivery quarter and attach,
 an order milestone with the order, the rest and installation on delivery; support, idle power, power of the load, and
-space while a unit stands; straight-line residual values times a haircut at the end, less a spread at a sale.
+space while a unit stands; straight-line residual values times a haircut at the end. A sale brings that less a spread
+some quarters later, costs a removal, and leaves the unit in its place, idle, until it is removed.
 """
 
 from __future__ import annotations
@@ -53,12 +54,13 @@ class BruteForce:
         self.fixed = [
             (Batch(r.site, r.sku, int(r.count), Quarter(r.in_service).index - self.start,
                    self.alone(r.sku, r.paid_usd_per_unit),
-                   self.support(r.sku, self.alone(r.sku, r.paid_usd_per_unit))), bool(r.retirable), 0.0)
+                   self.support(r.sku, self.alone(r.sku, r.paid_usd_per_unit))),
+             bool(r.retirable) and self.s.resale != "none", 0.0)
             for r in self.service.records["fleet"]
         ] + [
             (Batch(r.site, r.sku, int(r.count), Quarter(r.delivery).index - self.start,
                    self.alone(r.sku, r.price_usd_per_unit),
-                   self.support(r.sku, self.alone(r.sku, r.price_usd_per_unit))), False,
+                   self.support(r.sku, self.alone(r.sku, r.price_usd_per_unit))), self.s.resale == "all",
              r.price_usd_per_unit * (1 - r.paid_share))
             for r in self.service.records["orders"]
         ]  # fmt: skip
@@ -86,8 +88,18 @@ class BruteForce:
         return batch.paid_usd * max(0.0, 1 - (t - batch.vintage) / (4 * sku.life_years)) * sku.haircut
 
     def price_got(self, batch: Batch, t: int) -> float:
-        """USD for one unit of a batch that is sold in a quarter."""
-        return self.residual(batch, t) * (1 - self.sku(batch.sku).resale_spread)
+        """Present USD for one unit of a batch that is sold in a quarter, less what its removal costs."""
+        sku = self.sku(batch.sku)
+        price = self.residual(batch, t) * (1 - sku.resale_spread)
+        return price * self.factor(t + math.ceil(sku.resale_delay_quarters)) - sku.removal_usd * self.factor(t)
+
+    def may_leave(self, sku: str, vintage: int) -> range:
+        """Quarters in which a unit that came in quarter ``vintage`` may be sold."""
+        return range(max(vintage + math.ceil(self.sku(sku).resale_lockup_quarters), 0), self.end)
+
+    def still_there(self, batch: Batch, t: int) -> range:
+        """Quarters in which a unit that is sold in quarter ``t`` is not yet removed."""
+        return range(t, min(t + math.ceil(self.sku(batch.sku).removal_quarters), self.end))
 
     def orders(self) -> list[tuple[str, str, int, int]]:
         """(site, sku, quarter of order, quarter of delivery) that can be placed."""
@@ -114,11 +126,10 @@ class BruteForce:
         ]
 
     def choices(self) -> Iterator[tuple[dict[Any, int], dict[Any, int], dict[Any, int]]]:
-        """Every combination of orders, sales (batch number, quarter) and expansions that suppliers and budget allow."""
-        sales = list(self.sales())
+        """Every combination of orders, sales and expansions that suppliers, buyers and budget allow."""
         for bought, grown in itertools.product(self.taken(), list(self.halls())):
             if self.affordable(bought, grown):
-                yield from ((bought, sold, grown) for sold in sales)
+                yield from ((bought, sold, grown) for sold in self.sales(bought))
 
     def taken(self) -> Iterator[dict[Any, int]]:
         """Orders that a supplier takes: it sees one of a quarter, whatever sites its units go to."""
@@ -131,19 +142,26 @@ class BruteForce:
                    for (name, _), n in together.items()):  # fmt: skip
                 yield {o: n for o, n in zip(orders, pick, strict=True) if n}
 
-    def sales(self) -> Iterator[dict[Any, int]]:
-        """Units sold by batch and quarter, of each batch no more than there are."""
+    def sales(self, bought: dict[Any, int]) -> Iterator[dict[Any, int]]:
+        """Units sold by batch (its number or order) and quarter: no more than there are, as buyers and rules allow."""
         batches = [
             [
-                {(number, t): n for t, n in zip(quarters, pick, strict=True) if n}
-                for pick in itertools.product(range(batch.count + 1), repeat=len(quarters))
+                {(name, t): n for t, n in zip(quarters, pick, strict=True) if n}
+                for pick in itertools.product(range(most + 1), repeat=len(quarters))
                 if sum(pick) <= batch.count
             ]
-            for number, (batch, may, _) in enumerate(self.fixed) if may
-            for quarters in [range(max(batch.vintage, 0), self.end)]
+            for name, batch in self.batches(bought).items() if self.may_sell(name)
+            for quarters in [self.may_leave(batch.sku, batch.vintage)]
+            for most in [min(batch.count, self.sku(batch.sku).resale_per_quarter)]
         ]  # fmt: skip
         for part in itertools.product(*batches):
-            yield {x: n for sold in part for x, n in sold.items()}
+            sold = {x: n for some in part for x, n in some.items()}
+            if self.tradable(bought, sold):
+                yield sold
+
+    def may_sell(self, name: Any) -> bool:
+        """Whether the case lets units of a batch be sold, by its number or order."""
+        return self.s.resale == "all" if isinstance(name, tuple) else self.fixed[name][1]
 
     def halls(self) -> Iterator[dict[Any, int]]:
         """Expansions ordered by row and quarter, of each no more than there may be."""
@@ -160,7 +178,8 @@ class BruteForce:
         fitting = []
         for bought, sold, grown in self.choices():
             states = self.states(bought, sold)
-            if not all(self.stands(t, own, grown) for t, own in enumerate(states)):
+            gone = self.leaving(bought, sold)
+            if not all(self.stands(t, own, gone[t], grown) for t, own in enumerate(states)):
                 continue
             short = sum(self.serve(t, states[t])[0] for t in range(self.planned))
             fitting.append((short, bought, sold, grown, states))
@@ -187,11 +206,13 @@ class BruteForce:
                 best = min(best, money + self.all_quarters(states, most))
         return best
 
-    def batches(self, bought: dict[Any, int]) -> list[Batch]:
-        return [
-            Batch(site, sku, n, delivery, self.price(sku, delivery), self.support(sku, self.price(sku, delivery)))
-            for (site, sku, _, delivery), n in bought.items()
-        ]
+    def batches(self, bought: dict[Any, int]) -> dict[Any, Batch]:
+        """Everything that comes, by batch number or order."""
+        new = {
+            o: Batch(o[0], o[1], n, o[3], self.price(o[1], o[3]), self.support(o[1], self.price(o[1], o[3])))
+            for o, n in bought.items()
+        }
+        return {**{i: batch for i, (batch, _, _) in enumerate(self.fixed)}, **new}
 
     @once
     def price(self, sku: str, t: int) -> float:
@@ -200,15 +221,30 @@ class BruteForce:
     def states(self, bought: dict[Any, int], sold: dict[Any, int]) -> list[State]:
         """Units by site and SKU in every quarter."""
         own: list[State] = [defaultdict(int) for _ in range(self.end)]
-        for number, (batch, _, _) in enumerate(self.fixed):
+        batches = self.batches(bought)
+        for name, batch in batches.items():
             left = batch.count
             for t in range(max(batch.vintage, 0), self.end):
-                left -= sold.get((number, t), 0)
+                left -= sold.get((name, t), 0)
                 own[t][batch.site, batch.sku] += left
-        for batch in self.batches(bought):
-            for t in range(batch.vintage, self.end):
-                own[t][batch.site, batch.sku] += batch.count
         return own
+
+    def leaving(self, bought: dict[Any, int], sold: dict[Any, int]) -> list[State]:
+        """Units sold and not yet removed, by site and SKU in every quarter."""
+        gone: list[State] = [defaultdict(int) for _ in range(self.end)]
+        batches = self.batches(bought)
+        for (name, t), n in sold.items():
+            for q in self.still_there(batches[name], t):
+                gone[q][batches[name].site, batches[name].sku] += n
+        return gone
+
+    def tradable(self, bought: dict[Any, int], sold: dict[Any, int]) -> bool:
+        """No more of a SKU is sold in a quarter than the market takes, and none where it is ordered."""
+        batches, by_quarter = self.batches(bought), defaultdict(int)
+        for (name, t), n in sold.items():
+            by_quarter[batches[name].sku, t] += n
+        ordered = {(name, t) for (_, name, t, _) in bought}
+        return all(n <= self.sku(k).resale_per_quarter and (k, t) not in ordered for (k, t), n in by_quarter.items())
 
     def held(self, t: int) -> State:
         """Reserved units."""
@@ -221,14 +257,15 @@ class BruteForce:
                 found[r.site, r.sku] += int(r.count)
         return found
 
-    def stands(self, t: int, own: State, grown: dict[Any, int]) -> bool:
+    def stands(self, t: int, own: State, gone: State, grown: dict[Any, int]) -> bool:
         """Whether a quarter's units keep to reservations, site limits and structure."""
-        key = (t, tuple(sorted((k, n) for k, n in own.items() if n)), tuple(grown.items()))
+        units = (tuple(sorted((k, n) for k, n in state.items() if n)) for state in (own, gone))
+        key = (t, *units, tuple(grown.items()))
         if key not in self._stands:
-            self._stands[key] = self._fits(t, own, grown)
+            self._stands[key] = self._fits(t, own, gone, grown)
         return self._stands[key]
 
-    def _fits(self, t: int, own: State, grown: dict[Any, int]) -> bool:
+    def _fits(self, t: int, own: State, gone: State, grown: dict[Any, int]) -> bool:
         for (site, name), n in self.held(t).items():
             if own.get((site, name), 0) < n:
                 return False
@@ -236,7 +273,8 @@ class BruteForce:
             rows = [r for r in self.service.records["sites"]
                     if r.site == site and Quarter(r.from_quarter) <= self.quarters[t]]  # fmt: skip
             place = max(rows, key=lambda r: Quarter(r.from_quarter))
-            units = [(self.sku(name), n) for (s, name), n in own.items() if s == site and n]
+            working = [(self.sku(name), n) for (s, name), n in own.items() if s == site and n]
+            units = working + [(self.sku(name), n) for (s, name), n in gone.items() if s == site and n]
             use = {
                 "power_kw": sum(n * (k.power_kw + k.attach_kw) for k, n in units)
                 * (place.pue if place.power_basis == "facility" else 1.0),
@@ -256,18 +294,20 @@ class BruteForce:
                     return False
             kinds: dict[str, int] = defaultdict(int)
             for k, n in units:
-                kinds[k.kind] += n
                 kinds["pod"] += n * k.pod_slots
+                kinds[f"places for {k.kind}"] += n
+            for k, n in working:
+                kinds[k.kind] += n
                 kinds["trays"] += n * k.enclosures_per_rack
                 if k.kind == "ssd_kit":
                     kinds[k.host] += n
-            for k, _ in units:
+            for k, _ in working:
                 if k.kind == "ssd_kit" and kinds[k.host] > own.get((site, k.host), 0) * self.service.bays(k.host):
                     return False
             pods = place.pods_max
-            if kinds["pod"] > pods * self.s.nvl72_per_pod or kinds["lpx"] > pods * self.s.lpx_per_pod:
+            if kinds["pod"] > pods * self.s.nvl72_per_pod or kinds["places for lpx"] > pods * self.s.lpx_per_pod:
                 return False
-            if kinds["cmx_rack"] > pods * self.s.cmx_racks_per_pod:
+            if kinds["places for cmx_rack"] > pods * self.s.cmx_racks_per_pod:
                 return False
             if not kinds["cmx_rack"] <= kinds["cmx_enclosure"] <= kinds["trays"]:
                 return False
@@ -317,23 +357,22 @@ class BruteForce:
     def money(self, bought: dict[Any, int], sold: dict[Any, int], grown: dict[Any, int], states: list[State]) -> float:
         """Net present USD of everything but the load and the shortfall."""
         total = sum(usd * self.factor(t) for t, usd in self.payments(bought, grown).items())
-        for t, own in enumerate(states):
-            for (site, name), n in own.items():
+        for t, (own, gone) in enumerate(zip(states, self.leaving(bought, sold), strict=True)):
+            for (site, name), n in [*own.items(), *gone.items()]:
                 sku, place = self.sku(name), self.service.site[site]
                 power = (sku.power_idle_kw + sku.attach_kw) * place.pue * HOURS_PER_QUARTER
                 space = (sku.power_kw + sku.attach_kw) * 3 * place.space_usd_per_kw_month
                 total += n * (power * place.electricity_usd_per_kwh + space) * self.factor(t)
-        for number, (batch, _, due) in enumerate(self.fixed):
+        for batch, _, due in self.fixed:
             total += batch.count * due * self.factor(max(batch.vintage, 0))
+        for name, batch in self.batches(bought).items():
             left = batch.count
             for t in range(max(batch.vintage, 0), self.end):
-                gone = sold.get((number, t), 0)
-                left -= gone
-                total += (left * batch.support_usd - gone * self.price_got(batch, t)) * self.factor(t)
+                if gone_now := sold.get((name, t), 0):
+                    left -= gone_now
+                    total -= gone_now * self.price_got(batch, t)
+                total += left * batch.support_usd * self.factor(t)
             total -= left * self.residual(batch, self.end) * self.factor(self.end)
-        for batch in self.batches(bought):
-            total += batch.count * batch.support_usd * sum(self.factor(t) for t in range(batch.vintage, self.end))
-            total -= batch.count * self.residual(batch, self.end) * self.factor(self.end)
         return float(total)
 
     def copies(self, t: int, own: State) -> list[dict[tuple[str, str, str], int]]:

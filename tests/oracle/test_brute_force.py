@@ -220,9 +220,53 @@ def deferrable_beside_voice() -> Any:
     tables = {"fleet": fleet(("a", "hgx-h200", 3, "2024Q1", 3e5))}
     figures = {("hgx-b300", "supply_per_quarter"): 2}
     case = tiny(
-        skus=("hgx-b300",), peaks=peaks, planned=2, workloads=workloads, sites=places(3), tables=tables, figures=figures
-    )
+        skus=("hgx-b300",), peaks=peaks, planned=2, workloads=workloads, sites=places(3), tables=tables,
+        figures=figures, settings={"resale": "existing"},
+    )  # fmt: skip
     return case, {"hgx-b300": 2}
+
+
+SLOW_EXIT = {
+    (GB, "resale_spread"): 0.02, (GB, "resale_delay_quarters"): 1, (GB, "resale_lockup_quarters"): 2,
+    (GB, "resale_per_quarter"): 1, (GB, "removal_usd"): 1e5, (GB, "removal_quarters"): 1, (GB, "haircut"): 1.0,
+    (GB, "attach_usd"): 0, (GB, "install_usd"): 0,
+}  # fmt: skip
+DEAR_RACKS = {"fleet": fleet(("a", GB, 2, "2026Q4", 9e6))}
+
+
+def sales_beside_orders(**other: Any) -> Any:
+    """Racks that are worth more than new ones cost: none is sold in the quarter that orders, and none at once."""
+    figures = {**SLOW_EXIT, (GB, "price_usd"): 1.5e6, **{(GB, name): value for name, value in other.items()}}
+    case = tiny(peaks={"chat": [85, 85, 85]}, sites=places(4.6), figures=figures, tables=DEAR_RACKS,
+                settings={"resale": "existing"})  # fmt: skip
+    return case, {GB: 1}
+
+
+def sales_one_at_a_time(**other: Any) -> Any:
+    """Demand that falls to nothing: two racks are sold in two quarters."""
+    figures = {**SLOW_EXIT, **{(GB, name): value for name, value in other.items()}}
+    case = tiny(peaks={"chat": [85, 0, 0]}, sites=places(4.6), figures=figures, tables=DEAR_RACKS,
+                settings={"resale": "existing"})  # fmt: skip
+    return case, {GB: 1}
+
+
+def bought_and_sold_again(**other: Any) -> Any:
+    """Racks that are bought for one quarter and sold after it; one rack on order is sold too."""
+    figures = {**SLOW_EXIT, (GB, "resale_lockup_quarters"): 1, (GB, "resale_per_quarter"): 2,
+               **{(GB, name): value for name, value in other.items()}}  # fmt: skip
+    case = tiny(peaks={"chat": [85, 0, 0]}, sites=places(4.6), figures=figures,
+                tables={"orders": orders(("a", GB, 1, QUARTERS[0], 5e6))}, settings={"resale": "all"})  # fmt: skip
+    return case, {GB: 2}
+
+
+def room_after_removal(**other: Any) -> Any:
+    """Old racks fill the site: they are sold a quarter before those that serve more can stand in their places."""
+    old = {"resale_lockup_quarters": 0, "resale_per_quarter": 2, "removal_quarters": 1, "removal_usd": 1e5,
+           "resale_delay_quarters": 2, **other}  # fmt: skip
+    case = tiny(peaks={"chat": [40, 0, 110, 110]}, planned=2, sites=places(3.0),
+                figures={("gb200-nvl72", name): value for name, value in old.items()}, tables=OLD,
+                settings={"resale": "existing", **DEAR})  # fmt: skip
+    return case, {GB: 2}
 
 
 LLAMA = {"scenario": "chat", "card": "llama-3.1-70b"}
@@ -290,14 +334,21 @@ CASES: list[tuple[Callable[[], Any], set[str], set[str]]] = [
     (shortfall_inside_lead_time, set(), {"busy racks"}),
     (two_sites_and_workloads, {GB}, set()),
     (deferrable_beside_voice, {"hgx-b300"}, set()),
+    (sales_beside_orders, {GB}, {"resale"}),
+    (sales_one_at_a_time, set(), {"resale"}),
+    (bought_and_sold_again, {GB}, set()),
+    (room_after_removal, set(), {"positions"}),
     (late_prompts, {GB}, set()),
     (late_beyond_the_promise, {"hgx-h100"}, {"late first tokens"}),
     (nothing_returns_in_time, {"hgx-h200"}, {"late first tokens"}),
     (small_llms_on_whole_servers, {"hgx-h200"}, {"racks for whole instances"}),
     (instances_by_role, {"hgx-h200"}, {"racks for whole instances"}),
 ]
-QUICK = {small_llms_on_whole_servers, cmx_of_one_pod, a_second_lpx, least_order_and_supply, late_beyond_the_promise}
-"""Orders, CMX, LPX and lateness in a second or two each; the others are slow."""
+QUICK = {
+    small_llms_on_whole_servers, cmx_of_one_pod, a_second_lpx, least_order_and_supply, late_beyond_the_promise,
+    sales_one_at_a_time,
+}  # fmt: skip
+"""Orders, sales, CMX, LPX and lateness in a second or two each; the others are slow."""
 
 
 @pytest.mark.parametrize(
@@ -326,3 +377,38 @@ def test_the_budget_cases_would_buy_more_without_their_budget(make):
     free = case.replace(tables={"budget": budget(*[1e12] * len(case.quarters))})
     held, bought = (planned(c, gap=1e-6) for c in (case, free))
     assert bought.summary["shortfall"]["share"] < held.summary["shortfall"]["share"] - 1e-3
+
+
+EASED = [
+    (sales_one_at_a_time, "resale_per_quarter", 1, 3),
+    (sales_one_at_a_time, "removal_quarters", 1, 0),
+    (sales_one_at_a_time, "removal_usd", 1e5, 0),
+    (sales_one_at_a_time, "resale_delay_quarters", 1, 0),
+    (bought_and_sold_again, "resale_lockup_quarters", 2, 1),
+]
+"""A term of sales as the case has it, and one under which a sale is easier."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("make", "term", "strict", "eased"), [pytest.param(*row, id=row[1]) for row in EASED])
+def test_every_term_of_a_sale_makes_the_plan_dearer(make, term, strict, eased):
+    held, free = (procure.solve(make(**{term: value})[0], gap=1e-6, threads=1) for value in (strict, eased))
+    assert free.objective_usd < held.objective_usd - 1e4
+
+
+@pytest.mark.slow
+def test_terms_that_no_sale_meets_change_nothing():
+    """Two units are all there is to sell at once, and old racks have stood long enough."""
+    for make, term, value in ((bought_and_sold_again, "resale_per_quarter", 3),
+                              (room_after_removal, "resale_lockup_quarters", 2)):  # fmt: skip
+        plans = [procure.solve(make(**given)[0], gap=1e-6, threads=1) for given in ({}, {term: value})]
+        assert plans[0].objective_usd == pytest.approx(plans[1].objective_usd, abs=10.0)
+
+
+@pytest.mark.slow
+def test_nothing_is_sold_where_the_case_does_not_say_so():
+    made = sales_one_at_a_time()[0]
+    plan = procure.solve(made.replace(settings={"resale": "none"}), gap=1e-6, threads=1)
+    assert plan.tables["sales"].empty
+    assert plan.summary["sales"] == []
+    assert plan.objective_usd > procure.solve(made, gap=1e-6, threads=1).objective_usd + 1e4

@@ -11,6 +11,7 @@ from solved_case import built, planned
 from tiny_case import fleet, hardware, rich, tiny, token_worth
 
 from procure.errors import InputError
+from procure.plan.tables import Sold
 from procure.rules.worth import residual_usd
 
 GB = "gb300-nvl72"
@@ -140,20 +141,31 @@ def test_objective_cost_lines_and_cash_are_one_sum(make):
 def test_an_old_rack_that_is_sold_brings_its_residual_value_and_ends_its_costs():
     """Bought 2025Q1 for 3 M USD beside 506,580 of attach and installation; eight of 24 quarters used when sold.
 
-    A sale brings a quarter less than the rack is worth.
+    A sale brings a quarter less than the rack is worth, two quarters later, for 60,000 USD of removal.
     """
     gb200 = "gb200-nvl72"
-    figures = {(gb200, "life_years"): 6, (gb200, "haircut"): 0.8, (gb200, "resale_spread"): 0.25}
+    figures = {(gb200, "life_years"): 6, (gb200, "haircut"): 0.8, (gb200, "resale_spread"): 0.25,
+               (gb200, "removal_quarters"): 0}  # fmt: skip
     case = tiny(
         peaks={"chat": [0.0, 0.0, 0.0]},
         figures=figures,
+        settings={"resale": "existing"},
         tables={"fleet": fleet(("a", "gb200-nvl72", 2, "2025Q1", 3e6 + 370_000 + 136_580))},
     )
     plan = planned(case, gap=1e-6)
-    assert cash(plan, "sales", "gb200-nvl72") == pytest.approx({"2027Q1": -2 * 3e6 * (1 - 8 / 24) * 0.8 * 0.75})
+    assert cash(plan, "sales", "gb200-nvl72") == pytest.approx({"2027Q3": -2 * 3e6 * (1 - 8 / 24) * 0.8 * 0.75})
+    assert cash(plan, "removal of sold units", "gb200-nvl72") == pytest.approx({"2027Q1": 1.2e5})
+    (sale,) = plan.rows(Sold)
+    # eight of twenty quarters written off in the books: 1.8 M USD each, sold for 1.2 M less removal
+    assert (sale.net_usd, sale.unit_book_usd) == pytest.approx((2 * 1.14e6, 1.8e6))
+    assert sale.book_loss_usd == pytest.approx(2 * (1.8e6 - 1.14e6))
+    assert plan.summary["sales"] == [
+        {"quarter": "2027Q1", "site": "a", "sku": gb200, "count": 2, "net_usd": sale.net_usd,
+         "book_loss_usd": sale.book_loss_usd}
+    ]  # fmt: skip
     for line in ("support", "power", "space", "residual value"):
         assert cash(plan, line, "gb200-nvl72") == {}
-    assert plan.objective_usd == pytest.approx(-2.4e6)
+    assert plan.objective_usd == pytest.approx(-2.4e6 * 1.09**-0.5 + 1.2e5)
 
 
 @pytest.mark.slow
@@ -161,9 +173,12 @@ def test_a_rack_stays_where_the_spread_takes_more_than_standing_costs():
     """1.6 M USD each now, 1.4 M USD after three quarters; support, idle power and space take 0.37 M USD meanwhile."""
     gb200 = "gb200-nvl72"
     for spread, sold in (0.0, True), (0.6, False):
-        figures = {(gb200, "life_years"): 6, (gb200, "haircut"): 0.8, (gb200, "resale_spread"): spread}
+        figures = {(gb200, "life_years"): 6, (gb200, "haircut"): 0.8, (gb200, "resale_spread"): spread,
+                   (gb200, "resale_delay_quarters"): 0, (gb200, "removal_quarters"): 0}  # fmt: skip
         old = fleet(("a", gb200, 2, "2025Q1", 3e6 + 370_000 + 136_580))
-        plan = planned(tiny(peaks={"chat": [0.0, 0.0, 0.0]}, figures=figures, tables={"fleet": old}), gap=1e-6)
+        case = tiny(peaks={"chat": [0.0, 0.0, 0.0]}, figures=figures, tables={"fleet": old},
+                    settings={"resale": "existing"})  # fmt: skip
+        plan = planned(case, gap=1e-6)
         assert (cash(plan, "sales", gb200) != {}) is sold
         kept = {"2027Q4": -2 * 3e6 * (1 - 11 / 24) * 0.8}  # what stands at the end loses no spread
         assert cash(plan, "residual value", gb200) == pytest.approx({} if sold else kept)

@@ -45,7 +45,7 @@ def case() -> Any:
         "reserved": pd.DataFrame(held, columns=["site", "sku", "quarter", "count", "purpose"]),
     }
     return tiny(planned=3, lead=1, peaks={"chat": list(NEED.values())}, workloads={"chat": work}, tables=tables,
-                sites=({"positions": 3.2},), settings=token_worth(20.0))  # fmt: skip
+                sites=({"positions": 3.2},), settings={**token_worth(20.0), "resale": "existing"})  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -90,16 +90,19 @@ def by_hand(plan: Any) -> dict[str, float]:
             paid[GB][quarter] += price
     for built in plan.tables["expansions"].itertuples():
         pay("expansions", QUARTERS.index(built.quarter), 4e5 * built.count)
+    gone = [0] * END
     for sold in plan.tables["fleet"].query("sku == @OLD and retired > 0").itertuples():
         at = QUARTERS.index(sold.quarter)
-        pay("sales", at, -sold.retired * worth(old, old_paid, 12 + at) * (1 - old.resale_spread))
+        pay("sales", at + 1, -sold.retired * worth(old, old_paid, 12 + at) * (1 - old.resale_spread))
+        pay("removal of sold units", at, sold.retired * old.removal_usd)
+        gone[at] += sold.retired  # removed within the quarter, in which it takes its place and idles
         for quarter in range(at, END):
             stand[OLD][quarter] -= sold.retired
             paid[OLD][quarter] -= sold.retired * old_paid
     pay("residual value", END, -stand[OLD][-1] * worth(old, old_paid, 12 + END))
     for t, quarter in enumerate(QUARTERS):
         for sku in (gb, old):
-            units = stand[sku.name][t]
+            units = stand[sku.name][t] + (gone[t] if sku is old else 0)
             pay("support", t, sku.support_per_year / 4 * paid[sku.name][t])
             pay("space", t, units * (sku.power_kw + sku.attach_kw) * 3 * USD_KW_MONTH)
             drawn = units * (sku.power_idle_kw + sku.attach_kw)

@@ -115,6 +115,19 @@ def rows_of(rolled, topic):
     return table[table["topic"] == topic]
 
 
+def test_money_of_a_sale_that_is_still_to_come_is_told_and_places_not_yet_free():
+    """One old rack sold in the first quarter, paid in the third, in which its place is free too."""
+    sale = ("2027Q1", "north", "gb200-nvl72", "fleet", "2025Q3", 1, "planned", "2027Q3", "2027Q3", 2e6, 6e4, 1.94e6,
+            2.3e6, 3.6e5)  # fmt: skip
+    later = (*sale[:7], "2027Q1", "2027Q2", *sale[9:])
+    details = rows_of(roll(case_of(), plan_of(sales=[sale]), forecast_of()), "sales")["detail"].tolist()
+    assert details == [
+        "1 sold: 2,000,000 USD to be received in 2027Q3 are not in the new case's cost",
+        "1 sold take their places until 2027Q3: lower the site's limits before it",
+    ]
+    assert rows_of(roll(case_of(), plan_of(sales=[later]), forecast_of()), "sales").empty
+
+
 def test_the_fleet_is_what_stood_at_the_end_of_the_first_quarter():
     fleet = roll(case_of(), plan_of(), forecast_of()).case.tables["fleet"]
     rows = {(r.sku, r.in_service): (r.count, r.paid_usd_per_unit) for r in fleet.itertuples(index=False)}

@@ -56,6 +56,7 @@ def one_more(value: float) -> float:
 
 CHOICES = "every choice is one that the case offers"
 FLEET = "fleet balances by vintage"
+SOLD, BRINGS = "sales are ones that can be", "sales bring what they bring"
 ORDERS = "orders arrive when they can"
 DEMAND = "demand is served or counted short"
 PREFILL = "prefill happens where decode does"
@@ -85,6 +86,12 @@ TAMPERED: list[tuple[str, str, str, Any, str]] = [
     (FLEET, "fleet", "delivered", one_more, "origin == 'purchase'"),
     (FLEET, "fleet", "vintage", lambda v: "2026Q1", "origin == 'purchase'"),
     (FLEET, "purchases", "count", one_more, ""),
+    (SOLD, "sales", "count", one_more, ""),
+    (SOLD, "sales", "origin", lambda v: "order", ""),
+    (BRINGS, "sales", "unit_price_usd", more, ""),
+    (BRINGS, "sales", "book_loss_usd", more, ""),
+    (BRINGS, "sales", "received_quarter", lambda v: "2027Q4", ""),
+    (BRINGS, "sales", "freed_quarter", lambda v: "2027Q1", ""),
     (ORDERS, "purchases", "count", one_more, ""),
     (ORDERS, "purchases", "unit_price_usd", more, ""),
     (ORDERS, "purchases", "unit_attach_usd", more, ""),
@@ -170,6 +177,33 @@ def test_a_hidden_shortfall_is_found(short):
     assert short.fails(DEMAND, changed(short.plan, "sla", "short_share", lambda s: s / 2, "short_share > 0.1"))
     optimal = {**short.plan.summary, "status": "optimal"}
     assert short.fails(SUMMARY, Plan(optimal, short.plan.tables))
+
+
+@pytest.mark.parametrize(
+    ("terms", "may", "fault"),
+    [
+        ({"resale_lockup_quarters": 30}, 1, "sold within 30 quarters of service"),
+        ({"resale_per_quarter": 3}, 1, ""),
+        ({}, 0, "may not be sold"),
+    ],
+)
+def test_a_sale_that_the_terms_do_not_allow_is_found(full, terms, may, fault):
+    """The same plan against a case that locks old servers up, sells fewer of them in a quarter, or none."""
+    tables = {
+        **full.instance.tables,
+        "skus": full.instance["skus"].assign(**terms),
+        "fixed": full.instance["fixed"].assign(retirable=may),
+    }
+    checks = verify(full.plan, full.case, Instance(tables, full.instance.settings)).set_index("check")
+    assert checks["holds"][SOLD] == (not fault)
+    assert fault in str(checks["detail"][SOLD])
+    assert checks["holds"]["every limit holds"] == (terms != {"resale_per_quarter": 3})
+
+
+def test_a_sale_in_a_quarter_that_orders_the_same_sku_is_found(full):
+    order = full.plan.tables["purchases"].iloc[[0]].assign(sku="hgx-h200", quarter="2027Q1")
+    both = pd.concat([full.plan.tables["purchases"], order], ignore_index=True)
+    assert SOLD in full.failing(Plan(full.plan.summary, {**full.plan.tables, "purchases": both}))
 
 
 def test_service_slower_than_promised_is_found(full):

@@ -19,7 +19,7 @@ from procure.quarter import Quarter
 
 ABOUT_SUMMARY = "plan.json agrees with the tables"
 """Name of the check of ``plan.json``; asked first where ``plan.json`` was changed."""
-QUARTERS = {"quarter", "delivery_quarter", "vintage"}
+QUARTERS = {"quarter", "delivery_quarter", "vintage", "received_quarter", "freed_quarter"}
 
 
 @pytest.fixture(scope="module")

@@ -17,6 +17,10 @@ INF = float("inf")
 SITE, W, CARD = "a", "w", "llm"
 
 
+KEPT, SOLD = ((0, 0, most, 0.0, 0, 20) for most in (0, 9))
+"""Delay, lock-up, most sold in a quarter, USD of removal, quarters until removed, life in the books."""
+
+
 def hand_tables() -> dict[str, pd.DataFrame]:
     """The default tables; edit them with :func:`edit` and :func:`rows`."""
     return {name: table.copy() for name, table in _default().items()}
@@ -25,13 +29,13 @@ def hand_tables() -> dict[str, pd.DataFrame]:
 @cache
 def _default() -> dict[str, pd.DataFrame]:
     sku = [
-        # sku kind host lead first last min supply life haircut spread milestone attach install usable present gpus pod
-        # places
-        ("e", "cmx_enclosure", "", 1, 0, 1, 1, INF, 20, 0.5, 0.0, 0.2, 0.0, 0.0, 0.5, 0.8, 0, 0, 0),
-        ("g", "gpu", "", 1, 0, 1, 1, INF, 20, 0.8, 0.0, 0.25, 10_000.0, 5_000.0, 0.5, 0.8, 8, 1, 1),
-        ("k", "ssd_kit", "g", 1, 0, 1, 1, INF, 20, 0.5, 0.0, 0.2, 0.0, 0.0, 0.5, 0.8, 0, 0, 0),
-        ("l", "lpx", "", 1, 0, 1, 1, INF, 20, 0.8, 0.0, 0.25, 0.0, 0.0, 0.5, 0.8, 0, 0, 0),
-        ("r", "cmx_rack", "", 1, 0, 1, 1, INF, 20, 0.5, 0.0, 0.2, 0.0, 0.0, 0.5, 0.8, 0, 0, 16),
+        # sku kind host lead first last min supply life haircut spread, delay to life in the books, milestone attach
+        # install usable present gpus pod places
+        ("e", "cmx_enclosure", "", 1, 0, 1, 1, INF, 20, 0.5, 0.0, *KEPT, 0.2, 0.0, 0.0, 0.5, 0.8, 0, 0, 0),
+        ("g", "gpu", "", 1, 0, 1, 1, INF, 20, 0.8, 0.0, *SOLD, 0.25, 10_000.0, 5_000.0, 0.5, 0.8, 8, 1, 1),
+        ("k", "ssd_kit", "g", 1, 0, 1, 1, INF, 20, 0.5, 0.0, *KEPT, 0.2, 0.0, 0.0, 0.5, 0.8, 0, 0, 0),
+        ("l", "lpx", "", 1, 0, 1, 1, INF, 20, 0.8, 0.0, *KEPT, 0.25, 0.0, 0.0, 0.5, 0.8, 0, 0, 0),
+        ("r", "cmx_rack", "", 1, 0, 1, 1, INF, 20, 0.5, 0.0, *KEPT, 0.2, 0.0, 0.0, 0.5, 0.8, 0, 0, 16),
     ]
     price = {"e": 1.5e5, "g": 1e6, "k": 1e5, "l": 8e5, "r": 5e4}
     use = {
@@ -91,6 +95,7 @@ def workload(name: str, **stated: Any) -> tuple[Any, ...]:
 SETTINGS = {
     "budget_basis": "payment",
     "budget_carry": "within_year",
+    "resale": "existing",
     "utilisation_cap": 0.75,
 }
 

@@ -75,6 +75,25 @@ def two_groups_of_which_one_may_be_sold(tables: Tables) -> None:
     standing(tables, "g", 3, paid=0.0)
 
 
+def two_groups_and_a_market_for_two(tables: Tables) -> None:
+    no_demand(tables)
+    for paid in (9e6, 8e6):
+        standing(tables, "g", 3, paid=paid, retirable=1)
+    edit(tables, "skus", {"sku": "g"}, resale_per_quarter=2)
+
+
+def old_racks_at_the_price_of_new_ones(tables: Tables) -> dict[str, Any]:
+    """Racks that cost nothing and may not be sold: as racks of an order that was never placed they would bring much."""
+    no_demand(tables)
+    standing(tables, "g", 3, paid=0.0)
+    return {"resale": "all"}
+
+
+def dear_racks_while_cheap_ones_are_ordered(tables: Tables) -> None:
+    """What stands is worth most at once, and the racks that the demand needs must be ordered at once."""
+    standing(tables, "g", 3, paid=9e6, retirable=1)
+
+
 def reserved_and_well_paid_for(tables: Tables) -> None:
     no_demand(tables)
     standing(tables, "g", 3, paid=9e6, retirable=1)
@@ -275,6 +294,8 @@ def purse_that_may_not_be_carried(tables: Tables) -> dict[str, Any]:
 BINDING: dict[str, Any] = {
     "fleet_balance": demand_alone,
     "retire_within_group": two_groups_of_which_one_may_be_sold,
+    "resell_within_order": old_racks_at_the_price_of_new_ones,
+    "resale_cap": two_groups_and_a_market_for_two,
     "reserved_stands": reserved_and_well_paid_for,
     "demand_met": demand_alone,
     "short_counts_late": late_prompts_and_a_choice_of_points,
@@ -309,6 +330,7 @@ BINDING: dict[str, Any] = {
     "pods_stay": a_pod_that_would_close,
     "supply_cap": supplier_sells_few,
     "minimum_order": orders_of_fifteen,
+    "bought_or_sold": dear_racks_while_cheap_ones_are_ordered,
     "budget_limit": thin_purse,
     "carry_rule": purse_that_may_not_be_carried,
 }
@@ -340,6 +362,12 @@ def free_prefill(tables: Tables) -> None:
 def sale_of_one_group(tables: Tables) -> None:
     no_demand(tables)
     standing(tables, "g", 3, paid=1e5, retirable=1)
+
+
+def bought_to_stay(tables: Tables) -> dict[str, Any]:
+    """A sale brings a tenth of what a rack is worth."""
+    edit(tables, "skus", {"sku": "g"}, resale_spread=0.9)
+    return {"resale": "all"}
 
 
 def reserved_and_not_for_sale(tables: Tables) -> None:
@@ -418,6 +446,8 @@ def full_purse_not_carried(tables: Tables) -> dict[str, Any]:
 INERT: dict[str, Any] = {
     "fleet_balance": no_demand,
     "retire_within_group": sale_of_one_group,
+    "resell_within_order": bought_to_stay,
+    "resale_cap": sale_of_one_group,
     "reserved_stands": reserved_and_not_for_sale,
     "demand_met": worthless_work,
     "short_counts_late": prompts_late_within_the_share,
@@ -452,6 +482,7 @@ INERT: dict[str, Any] = {
     "pods_stay": demand_alone,
     "supply_cap": supplier_sells_enough,
     "minimum_order": orders_of_two,
+    "bought_or_sold": sale_of_one_group,
     "budget_limit": full_purse,
     "carry_rule": full_purse_not_carried,
 }

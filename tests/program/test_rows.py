@@ -64,6 +64,13 @@ def old_racks(tables: Any) -> None:
     standing(tables, "g", 4, retirable=1)
 
 
+def slow_exit(tables: Any) -> None:
+    """Four racks, of which two can be sold in a quarter; they stay in their places for a quarter more."""
+    old_racks(tables)
+    edit(tables, "skus", {"sku": "g"}, resale_delay_quarters=2, resale_per_quarter=2, removal_usd=6e4,
+         removal_quarters=1, resale_lockup_quarters=1)  # fmt: skip
+
+
 def reserved(tables: Any) -> None:
     rows(tables, "reserved", (1, SITE, "g", 2))
 
@@ -173,6 +180,15 @@ ROWS: dict[str, list[tuple[Any, Any, dict[str, float], float | None, float | Non
             4,
         )
     ],
+    "resell_within_order": [
+        # ordered in quarter 0, delivered in 1, a quarter of lock-up: only in quarter 2
+        (made(slow_exit, resale="all"), (SITE, "g", 0), {"resell[a,g,0,2]": 1, "buy[a,g,0]": -1}, None, 0),
+    ],
+    "resale_cap": [
+        (made(slow_exit), ("g", 1), {"retire[fleet-0,1]": 1, "selling[g,1]": -2}, None, 0),
+        (made(slow_exit, resale="all"), ("g", 2), {"retire[fleet-0,2]": 1, "resell[a,g,0,2]": 1}, None, 2),
+    ],
+    "bought_or_sold": [(made(slow_exit), ("g", 1), {"ordered[g,1]": 1, "selling[g,1]": 1}, None, 1)],
     "retire_within_group": [
         (of(old_racks), "fleet-0", {f"retire[fleet-0,{t}]": 1 for t in range(3)}, None, 4),
     ],
@@ -582,6 +598,24 @@ def test_the_cost_of_a_rack_is_worked_by_hand():
     assert coefs["prefill[o1,a]"] == pytest.approx(0.001 * 2.0 * 0.5 * 0.98, rel=1e-12)
     # one USD for each of 75 requests/s through a quarter of 7,884,000 s
     assert coefs["short[1,w]"] == pytest.approx(75 * 7_884_000 / MUSD * 0.98, rel=1e-12)
+
+
+def test_a_sale_is_paid_late_costs_its_removal_and_idles_until_it_is_out():
+    """Sold in quarter 1, paid in 3, right after the end; 60,000 USD of removal, a quarter of idle power and space."""
+    model = made(slow_exit)
+    repn = generate_standard_repn(model.cost.expr)
+    coefs = {v.name: c for v, c in zip(repn.linear_vars, repn.linear_coefs, strict=True)}
+    end = 0.96 * 0.96 / 0.98
+    now, later = (1 - 5 / 20) * 0.8, (1 - 7 / 20) * 0.8
+    support = 0.01 * (0.98 + 0.96)
+    wanted = -now * end + 0.06 * 0.98 - support + later * end + 0.005 * 0.98
+    assert coefs["retire[fleet-0,1]"] == pytest.approx(wanted, rel=1e-12)
+    assert coefs["retire[fleet-0,2]"] == pytest.approx(
+        -(1 - 6 / 20) * 0.8 * end * end / 0.96 + 0.06 * 0.96 - 0.01 * 0.96 + later * end + 0.005 * 0.96, rel=1e-12
+    )
+    assert row(model, "site_limit", (1, SITE, "positions"))[0]["retire[fleet-0,1]"] == 1.5
+    assert row(model, "places_in_pods", (SITE, 1, "nvl72_per_pod"))[0]["retire[fleet-0,1]"] == 1
+    assert "retire[fleet-0,0]" not in row(model, "site_limit", (1, SITE, "positions"))[0]
 
 
 def test_a_sale_is_worth_its_residual_value_less_the_one_at_the_end_and_ends_support():

@@ -28,6 +28,8 @@ ORDERS = [  # order quarter, site, SKU, units
     (5, "osl", "lpx", 4), (9, "dfw", "vr-nvl72", 2),
 ]  # fmt: skip
 EXPANSION = (2, "dfw", "east wing", 2, 3e6)  # order quarter, site, name, count, USD each
+SALE = (6, "osl", "gb200-nvl72", "fleet", "2025Q4", 2, 8, 7, 8e5, 5e4, 1.75e6)
+"""Quarter, site, SKU, origin, vintage, units, money in, places free in; price, removal and book value of one, USD."""
 SHARE_AT_ORDER = {"vr-nvl72": 0.2, "lpx": 0.3, "cmx-rack": 0.2}
 POWER_KW = {"vr-nvl72": 242.0, "lpx": 160.0, "cmx-rack": 25.0, "gb200-nvl72": 139.0}
 
@@ -85,7 +87,13 @@ def make_plan(rename: Callable[[str], str] = lambda name: name, price_factor: fl
             fleet.append((quarter[t], site, sku, origin, vintage, *row))
             powers[t, site] = powers.get((t, site), 0.0) + row[3] * POWER_KW[sku]
             cash.append((t, "power", site, sku, row[3] * POWER_KW[sku] * 2190 * 0.07))
+    sold, site, sku, origin, vintage, n, received, freed, price, removal, books = SALE
+    net = n * (price - removal)
+    cash += [(received, "sales", site, sku, -n * price), (sold, "removal of sold units", site, sku, n * removal)]
+    sale = (quarter[sold], site, sku, origin, vintage, n, span(sold), quarter[received], quarter[freed], price, removal,
+            net, books, n * books - net)  # fmt: skip
     made: dict[str, pd.DataFrame] = {
+        "sales": frame("sales", [sale]),
         "purchases": frame("purchases", purchases),
         "fleet": frame("fleet", fleet),
         "cash": _cash(cash),

@@ -244,20 +244,18 @@ def test_chromium_shows_the_page(build_plan: Callable[..., Plan], tmp_path: Path
 
 
 @pytest.mark.slow
-def test_what_is_sold_is_told_beside_the_orders_with_what_it_brings(plan: Plan) -> None:
-    """Two old racks leave osl in 2028Q3, for 1.5 M USD."""
-    cash = plan.tables["cash"]
-    sold = cash.iloc[[0]].assign(quarter="2028Q3", line="sales", site="osl", sku="gb200-nvl72", cash_usd=-1.5e6)
-    selling = Plan(plan.summary, {**plan.tables, "cash": pd.concat([cash[cash["line"] != "sales"], sold])})
-    page, console = render(selling), Console(record=True, width=200)
-    assert "Sell 2 gb200-nvl72; this brings 1.5 M USD." in page
-    assert "<li>2028Q3: sell 2 gb200-nvl72 at osl (brings 1.5 M USD)</li>" in page
-    print_plan(selling, console)
-    assert "sell   2028Q3: sell 2 gb200-nvl72 at osl (brings 1.5 M USD)" in console.export_text()
+def test_what_is_sold_is_told_beside_the_orders_with_what_it_brings_and_loses(plan: Plan) -> None:
+    """Two old racks leave osl in 2028Q3, for 1.5 M USD, 2.0 M under their book value; none later."""
+    page, console = render(plan), Console(record=True, width=200)
+    assert "Sell 2 gb200-nvl72; this brings 1.5 M USD, 2 M USD under book value." in page
+    sentence = "2028Q3: sell 2 gb200-nvl72 at osl (brings 1.5 M USD, 2 M USD under book value)"
+    assert f"<li>{sentence}</li>" in page
+    print_plan(plan, console)
+    assert f"sell   {sentence}" in console.export_text()
 
 
 def test_a_plan_that_sells_nothing_says_nothing_of_sales(plan: Plan) -> None:
-    kept = Plan(plan.summary, {**plan.tables, "fleet": plan.tables["fleet"].assign(retired=0.0)})
+    kept = Plan(plan.summary, {**plan.tables, "sales": plan.tables["sales"].iloc[:0]})
     assert "sell" not in render(kept).lower().split("<h2")[1]
 
 

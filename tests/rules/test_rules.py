@@ -4,11 +4,12 @@ import pytest
 
 from procure.rules.caches import held_seconds
 from procure.rules.payments import due, due_by_line, paid_share
-from procure.rules.worth import residual_usd, sale_usd
+from procure.rules.worth import book_usd, residual_usd, sale_usd
 
 
 class Unit:
     life_quarters, haircut, resale_spread = 20.0, 0.8, 0.25
+    book_life_quarters = 16.0
     milestone_order = 0.3
 
 
@@ -34,6 +35,11 @@ def test_a_firm_order_has_paid_its_part_of_all_that_a_unit_costs():
 def test_a_unit_is_worth_less_on_a_straight_line_and_a_sale_brings_three_quarters(age, worth):
     assert residual_usd(100.0, age, Unit()) == pytest.approx(worth)
     assert sale_usd(100.0, age, Unit()) == pytest.approx(0.75 * worth)
+
+
+@pytest.mark.parametrize(("age", "books"), [(0, 100.0), (4, 75.0), (16, 0.0), (40, 0.0), (-2, 100.0)])
+def test_the_books_write_a_unit_off_on_a_straight_line_to_nothing(age, books):
+    assert book_usd(100.0, age, Unit()) == pytest.approx(books)
 
 
 def test_no_unit_is_worth_more_than_was_paid():

@@ -11,38 +11,43 @@ from procure.families.scales import USD_PER_UNIT
 from procure.plan.plan import frame
 from procure.program.decided import Decided
 from procure.program.declare import More, first_stage, first_stage_rows
-from procure.program.index import Index
+from procure.program.index import Index, group
 from procure.program.linear import Terms
 from procure.program.part import Part
+from procure.program.sales import of_groups, of_orders, sales, sales_by_sku
 from procure.quarter import Quarter
-from procure.rules.worth import residual_usd, sale_usd
+from procure.rules.worth import book_usd, residual_usd, sale_usd
 from procure.schema import Origin
 
 
-def retirable(index: Index) -> list[tuple[str, int]]:
-    """(group, t) where units that exist may be sold."""
-    return [
-        (g, t) for g, row in index.fixed.items() if row.retirable for t in index.t if t >= max(int(row.vintage_t), 0)
-    ]
-
-
 def add_variables(m: Any, index: Index) -> None:
-    """Units that stand and units that are sold, integer.
+    """Units that stand and units that are sold, integer; whether a SKU is sold in a quarter, 0 or 1.
 
-    own[site, sku, t] is owned, so by the fleet balance; retire[group, t] is sold at the start of t.
+    own[site, sku, t] is owned, so by the fleet balance. retire[group, t] is sold at the start of t of what exists or is
+    firmly on order, resell[site, sku, o, t] of what is ordered in o. selling[sku, t] for SKUs that can be ordered then.
     """
     m.retire = first_stage(
-        index.of(retirable),
+        [sale.key for sale in index.of(of_groups)],
         domain=pyo.NonNegativeIntegers,
-        bounds=lambda m, group, t: (0, int(index.fixed[group].count)),
+        bounds=lambda m, name, t: (
+            0, min(int(index.fixed[name].count), index.sku[index.fixed[name].sku].resale_per_quarter),
+        ),
+    )  # fmt: skip
+    m.resell = first_stage(
+        [sale.key for sale in index.of(of_orders)],
+        domain=pyo.NonNegativeIntegers,
+        bounds=lambda m, site, sku, o, t: (0, index.sku[sku].resale_per_quarter),
     )
+    orderable = {(sku, t) for _, sku, t in index.orders}
+    m.selling = first_stage(sorted(orderable & index.of(sales_by_sku).keys()), domain=pyo.Binary)
     m.own = first_stage(index.stock, more=More.HELPS, counts=True, domain=pyo.NonNegativeIntegers)
 
 
 def fleet_balance(m: Any, index: Index) -> None:
     """What stands at a site existed, was on firm order, or was ordered and delivered, and was not sold.
 
-        own[s,k,t] = Σ_{g at s,k: vintage(g) ≤ t} (count[g] − Σ_{τ≤t} retire[g,τ]) + Σ_{o ≤ t − lead(k)} buy[s,k,o]
+        own[s,k,t] = Σ_{g at s,k: vintage(g) ≤ t} (count[g] − Σ_{τ≤t} retire[g,τ])
+                     + Σ_{o ≤ t − lead(k)} (buy[s,k,o] − Σ_{τ≤t} resell[s,k,o,τ])
 
     Units, integer by construction. Deliveries are usable from the start of their quarter.
     """
@@ -52,29 +57,55 @@ def fleet_balance(m: Any, index: Index) -> None:
         row.add(1.0, m.own[site, sku, t])
         for order in index.delivered(site, sku, t):
             row.add(-1.0, m.buy[order])
-        standing = 0.0
-        for name, g in index.fixed.items():
-            if g.site == site and g.sku == sku and g.vintage_t <= t:
-                standing += g.count
-                row.extend(1.0, (m.retire[name, q] for q in index.t if (name, q) in retire and q <= t))
+        standing = sum(g.count for g in index.fixed.values() if g.site == site and g.sku == sku and g.vintage_t <= t)
+        row.extend(1.0, (sale.decision(m) for sale in sold.get((site, sku), []) if sale.t <= t))
         return row.equal(standing)
 
-    retire = set(index.of(retirable))
+    sold = group(index.of(sales), lambda sale: (sale.site, sale.sku))
     m.fleet_balance = first_stage_rows(index.stock, rule=rule)
 
 
 def retire_within_group(m: Any, index: Index) -> None:
     """No group sells more than it holds: Σ_t retire[g,t] ≤ count[g]. Units."""
-    groups: dict[str, list[int]] = {}
-    for name, t in index.of(retirable):
-        groups.setdefault(name, []).append(t)
+    groups = group((sale.key for sale in index.of(of_groups)), lambda key: key[0])
 
     def rule(m: Any, name: str) -> Any:
         row = Terms()
-        row.extend(1.0, (m.retire[name, t] for t in groups[name]))
+        row.extend(1.0, (m.retire[key] for key in groups[name]))
         return row.at_most(index.fixed[name].count)
 
     m.retire_within_group = first_stage_rows(list(groups), rule=rule)
+
+
+def resell_within_order(m: Any, index: Index) -> None:
+    """No more of an order is sold than it brought: Σ_t resell[s,k,o,t] ≤ buy[s,k,o]. Units."""
+    orders = group((sale.key for sale in index.of(of_orders)), lambda key: key[:3])
+
+    def rule(m: Any, site: str, sku: str, o: int) -> Any:
+        row = Terms()
+        row.extend(1.0, (m.resell[key] for key in orders[site, sku, o]))
+        row.add(-1.0, m.buy[site, sku, o])
+        return row.at_most(0.0)
+
+    m.resell_within_order = first_stage_rows(list(orders), rule=rule)
+
+
+def resale_cap(m: Any, index: Index) -> None:
+    """The market takes so many units of a SKU in a quarter, over all sites: Σ retire + Σ resell ≤ most[k]·selling[k,t].
+
+    ``selling`` is 1 for SKUs that cannot be ordered in that quarter. Units.
+    """
+    sold = index.of(sales_by_sku)
+
+    def rule(m: Any, sku: str, t: int) -> Any:
+        row, most = Terms(), index.sku[sku].resale_per_quarter
+        row.extend(1.0, (sale.decision(m) for sale in sold[sku, t]))
+        if (sku, t) in m.selling:
+            row.add(-most, m.selling[sku, t])
+            return row.at_most(0.0)
+        return row.at_most(most)
+
+    m.resale_cap = first_stage_rows(sorted(sold), rule=rule)
 
 
 def reserved_stands(m: Any, index: Index) -> None:
@@ -93,8 +124,9 @@ def reserved_stands(m: Any, index: Index) -> None:
 def add_cost(m: Any, index: Index, terms: Terms) -> None:
     """What exists and is on order, and what sales change.
 
-    Constant: support and firm payments, less residual values. A sold unit brings its residual value less the spread,
-    ends its support, and is not there at the end.
+    Constant: support and firm payments, less residual values. A sold unit brings its residual value less the spread
+    after the delay, is removed at a cost when it leaves, ends its support, and is not there at the end. What is still
+    to be received at the end of the horizon counts at its present value.
     """
     for g in index.fixed.values():
         start, age = max(int(g.vintage_t), 0), index.horizon - int(g.vintage_t)
@@ -103,35 +135,39 @@ def add_cost(m: Any, index: Index, terms: Terms) -> None:
             usd += g.count * g.due_usd * index.discount[g.due_t]
         usd -= g.count * residual_usd(g.paid_usd, age, index.sku[g.sku]) * index.end_discount
         terms.constant += usd / USD_PER_UNIT
-    for name, t in index.of(retirable):
-        g = index.fixed[name]
-        sku, age = index.sku[g.sku], t - int(g.vintage_t)
-        usd = -sale_usd(g.paid_usd, age, sku) * index.discount[t]
-        usd -= g.support_usd_per_quarter * sum(index.discount[q] for q in index.t if q >= t)
-        usd += residual_usd(g.paid_usd, index.horizon - int(g.vintage_t), sku) * index.end_discount
-        terms.add(usd / USD_PER_UNIT, m.retire[name, t])
+    for sale in index.of(sales):
+        sku = index.sku[sale.sku]
+        received = index.discount_of(sale.t + int(sku.resale_delay_quarters))
+        usd = -sale_usd(sale.paid_usd, sale.t - sale.vintage_t, sku) * received
+        usd += sku.removal_usd * index.discount[sale.t]
+        usd -= sale.support_usd_per_quarter * sum(index.discount[q] for q in index.t if q >= sale.t)
+        usd += residual_usd(sale.paid_usd, index.horizon - sale.vintage_t, sku) * index.end_discount
+        terms.add(usd / USD_PER_UNIT, sale.decision(m))
 
 
 def fleet(d: Decided) -> pd.DataFrame:
     """Units by vintage and quarter, from what exists, is on order and was bought, less what was sold."""
     start = Quarter(d.names[0]).index
+    sold: dict[Any, dict[int, int]] = {}
+    for sale in d.index.of(sales):
+        if count := d.value.whole(sale.decision(d.m)):
+            sold.setdefault(sale.key[:-1], {})[sale.t] = count
     batches: list[tuple[str, str, str, int, int, dict[int, int]]] = []
     for g in d.index.fixed.values():
-        sold = {
-            t: n for name, t in d.index.of(retirable) if name == g.group and (n := d.value.whole(d.m.retire[name, t]))
-        }
-        batches.append((g.site, g.sku, g.origin, g.vintage_t, g.count, sold))
-    for site, sku, t in d.index.orders:
-        count = d.value.whole(d.m.buy[site, sku, t])
+        batches.append((g.site, g.sku, g.origin, g.vintage_t, g.count, sold.get((g.group,), {})))
+    for order in d.index.orders:
+        site, sku, t = order
+        count = d.value.whole(d.m.buy[order])
         if count:
-            batches.append((site, sku, Origin.PURCHASE, t + int(d.index.sku[sku].lead_quarters), count, {}))
+            vintage = t + int(d.index.sku[sku].lead_quarters)
+            batches.append((site, sku, Origin.PURCHASE, vintage, count, sold.get(order, {})))
     rows = []
-    for site, sku, origin, vintage, count, sold in batches:
+    for site, sku, origin, vintage, count, gone in batches:
         label = str(Quarter.from_index(start + vintage))
         held = count if vintage < 0 else 0
         for t in d.index.t:
             delivered = count if vintage == t else 0
-            retired = sold.get(t, 0)
+            retired = gone.get(t, 0)
             closing = held + delivered - retired
             if held or delivered:
                 rows.append((d.names[t], site, sku, origin, label, held, delivered, retired, closing))
@@ -139,4 +175,32 @@ def fleet(d: Decided) -> pd.DataFrame:
     return frame("fleet", rows)
 
 
-PROGRAM = Part((fleet_balance, retire_within_group, reserved_stands), add_variables, add_cost, tables={"fleet": fleet})
+def sold_units(d: Decided) -> pd.DataFrame:
+    """What is sold, what it brings when, and what it leaves in the books."""
+    start = Quarter(d.names[0]).index
+    rows = []
+    for sale in d.index.of(sales):
+        count = d.value.whole(sale.decision(d.m))
+        if not count:
+            continue
+        sku, age = d.index.sku[sale.sku], sale.t - sale.vintage_t
+        origin = d.index.fixed[sale.key[0]].origin if len(sale.key) == 2 else Origin.PURCHASE
+        received, freed = sale.t + int(sku.resale_delay_quarters), sale.t + int(sku.removal_quarters)
+        vintage_name, received_name, freed_name = (
+            str(Quarter.from_index(start + t)) for t in (sale.vintage_t, received, freed)
+        )
+        brings, books = sale_usd(sale.paid_usd, age, sku), book_usd(sale.paid_usd, age, sku)
+        rows.append(
+            (d.names[sale.t], sale.site, sale.sku, origin, vintage_name, count, d.index.instance.span[d.names[sale.t]],
+             received_name, freed_name, brings, sku.removal_usd, count * (brings - sku.removal_usd), books,
+             count * (books - brings + sku.removal_usd))
+        )  # fmt: skip
+    return frame("sales", rows)
+
+
+PROGRAM = Part(
+    (fleet_balance, retire_within_group, resell_within_order, resale_cap, reserved_stands),
+    add_variables,
+    add_cost,
+    tables={"fleet": fleet, "sales": sold_units},
+)

@@ -18,6 +18,7 @@ from procure.program.index import Index, group
 from procure.program.linear import Terms
 from procure.program.paid import order_payments
 from procure.program.part import Part
+from procure.program.sales import sales_by_sku
 from procure.rules.worth import residual_usd
 from procure.schema import Resource
 
@@ -26,10 +27,14 @@ FREE_ORDER = 1e4
 
 
 def add_variables(m: Any, index: Index) -> None:
-    """buy[site, sku, t] units ordered, integer; ordered[sku, t] 0 or 1, for SKUs with a minimum order."""
+    """buy[site, sku, t] units ordered, integer; ordered[sku, t] 0 or 1, where it is of interest.
+
+    That is for SKUs with a minimum order, and in quarters in which a SKU could also be sold.
+    """
     m.buy = first_stage(index.orders, domain=pyo.NonNegativeIntegers)
+    sold = index.of(sales_by_sku)
     m.ordered = first_stage(
-        sorted({(sku, t) for _, sku, t in index.orders if index.sku[sku].min_order > 1}), domain=pyo.Binary
+        sorted({(k, t) for _, k, t in index.orders if index.sku[k].min_order > 1 or (k, t) in sold}), domain=pyo.Binary
     )
 
 
@@ -49,8 +54,8 @@ def supply_cap(m: Any, index: Index) -> None:
 def minimum_order(m: Any, index: Index) -> None:
     """All sites together order nothing or at least the supplier's minimum: min·ordered ≤ Σ_s buy ≤ most·ordered.
 
-    Per SKU and quarter, as a supplier sees one order. ``most`` is the supply cap, or without one what the stated limits
-    of all sites could hold. Units.
+    Per SKU and quarter, as a supplier sees one order; the second also where ``ordered`` forbids a sale. ``most`` is the
+    supply cap, or without one what the stated limits of all sites could hold. Units.
     """
     orders = group((o for o in index.orders if (o[1], o[2]) in m.ordered), lambda o: (o[1], o[2]))
     most = {sku: order_bound(index, sku) for sku, _ in m.ordered}
@@ -67,8 +72,20 @@ def minimum_order(m: Any, index: Index) -> None:
         row.add(-most[sku], m.ordered[sku, t])
         return row.at_most(0.0)
 
-    m.minimum_order = first_stage_rows(list(m.ordered), rule=low)
+    m.minimum_order = first_stage_rows([key for key in m.ordered if index.sku[key[0]].min_order > 1], rule=low)
     m.order_placed = first_stage_rows(list(m.ordered), rule=high)
+
+
+def bought_or_sold(m: Any, index: Index) -> None:
+    """No SKU is ordered and sold in the same quarter, at whatever sites: ordered[k,t] + selling[k,t] ≤ 1."""
+
+    def rule(m: Any, sku: str, t: int) -> Any:
+        row = Terms()
+        row.add(1.0, m.ordered[sku, t])
+        row.add(1.0, m.selling[sku, t])
+        return row.at_most(1.0)
+
+    m.bought_or_sold = first_stage_rows(list(m.selling), rule=rule)
 
 
 def order_bound(index: Index, sku: str, without: Collection[str] = ()) -> float:
@@ -146,4 +163,6 @@ def purchases(d: Decided) -> pd.DataFrame:
     return frame("purchases", rows)
 
 
-PROGRAM = Part((supply_cap, minimum_order), add_variables, add_cost, lifted, tables={"purchases": purchases})
+PROGRAM = Part(
+    (supply_cap, minimum_order, bought_or_sold), add_variables, add_cost, lifted, tables={"purchases": purchases}
+)

@@ -8,6 +8,7 @@ WORDS = Words(
     rows={
         "supply_cap": RowWords("what the supplier sells in a quarter", "units", ("sku", "t")),
         "minimum_order": RowWords("the minimum order", "units", ("sku", "t")),
+        "bought_or_sold": RowWords("a SKU that is ordered and sold in one quarter", "orders", ("sku", "t")),
         "order_placed": RowWords("the largest order", "units", ("sku", "t")),
     },
     given=("supply",),

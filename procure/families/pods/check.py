@@ -23,7 +23,7 @@ def limits(s: Standing, rows: Rows) -> None:
             taken: dict[str, float] = defaultdict(float)
             for name, sku in s.sku.items():
                 for place, count in pod_places(sku).items():
-                    taken[place] += count * s.own[quarter, site, name]
+                    taken[place] += count * s.there(quarter, site, name)
             for place, word in POD_PLACES.items():
                 if taken[place]:
                     most = getattr(per_pod, place) * pods

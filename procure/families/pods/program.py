@@ -15,6 +15,7 @@ from procure.program.declare import first_stage, first_stage_rows
 from procure.program.index import Index
 from procure.program.linear import Terms
 from procure.program.part import Part
+from procure.program.sales import leaving, there
 from procure.rules.places import POD_PLACES, pod_places
 
 
@@ -28,13 +29,15 @@ def add_variables(m: Any, index: Index) -> None:
 
 
 def places_in_pods(m: Any, index: Index) -> None:
-    """Racks of a pod fit its places: Σ slots[k]·own[s,k,t] ≤ places·pods[s,t], for NVL72, LPX and CMX racks. Places."""
+    """NVL72, LPX and CMX racks fit the places of pods: Σ slots[k]·(own + leaving)[s,k,t] ≤ places·pods[s,t].
+
+    ``leaving`` are units sold and not yet removed. Places.
+    """
 
     def rule(m: Any, site: str, t: int, places: str) -> Any:
         row = Terms()
-        for key in index.stock:
-            if key[0] == site and key[2] == t:
-                row.add(pod_places(index.sku[key[1]])[places], m.own[key])
+        for name, sku in index.sku.items():
+            row.extend(pod_places(sku)[places], there(m, index, site, name, t))
         if not row.variables:
             return pyo.Constraint.Skip
         row.add(-getattr(index.pods_at[site], places), m.pods[site, t])
@@ -59,6 +62,7 @@ def pods_stay(m: Any, index: Index) -> None:
 
 def pods(d: Decided) -> pd.DataFrame:
     """Pods that the racks need: opening one costs nothing by itself, so the solver may open more than that."""
+    leaves = d.index.of(leaving)
     fleet, copies = d.table("fleet"), Copies.rows(d.table("lpx_copies"))
     rows = []
     for site in d.index.sites:
@@ -66,9 +70,11 @@ def pods(d: Decided) -> pd.DataFrame:
         for t in d.index.t:
             taken = dict.fromkeys(POD_PLACES, 0.0)
             here = fleet[(fleet["quarter"] == d.names[t]) & (fleet["site"] == site)]
-            for name, units in here.groupby("sku")["closing"].sum().items():
-                for place, count in pod_places(d.index.sku[str(name)]).items():
-                    taken[place] += units * count
+            units = {str(name): count for name, count in here.groupby("sku")["closing"].sum().items()}
+            for name in d.index.sku:
+                gone = sum(d.value.whole(sale.decision(d.m)) for sale in leaves.get((site, name, t), []))
+                for place, count in pod_places(d.index.sku[name]).items():
+                    taken[place] += (units.get(name, 0) + gone) * count
             per_pod = d.index.pods_at[site]
             needed = [math.ceil(count / getattr(per_pod, kind)) for kind, count in taken.items() if count]
             set_up = [r for r in copies if (r.quarter, r.site) == (d.names[t], site)]

@@ -20,7 +20,7 @@ from procure.schema import CostLine, Resource
 
 
 def limits(s: Standing, rows: Rows) -> None:
-    """What stands against what is built and expanded, of every resource with a stated limit."""
+    """What stands or is not yet removed against what is built and expanded, of every resource with a stated limit."""
     use: dict[tuple[str, Resource], list[ResourceUse]] = defaultdict(list)
     for r in s.instance.rows(ResourceUse):
         use[r.site, r.resource].append(r)
@@ -29,7 +29,7 @@ def limits(s: Standing, rows: Rows) -> None:
     ordered = ExpansionOrder.rows(s.tables["expansions"])
     for built in s.instance.rows(SiteLimit):
         quarter = s.quarters[built.t]
-        used = sum(u.per_unit * s.own[quarter, built.site, u.sku] for u in use[built.site, built.resource])
+        used = sum(u.per_unit * s.there(quarter, built.site, u.sku) for u in use[built.site, built.resource])
         grown = sum(
             e.count * adds.get((e.site, e.expansion, built.resource), 0.0)
             for e in ordered

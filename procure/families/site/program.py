@@ -15,6 +15,7 @@ from procure.program.declare import first_stage, first_stage_rows
 from procure.program.index import Index, group, lookup
 from procure.program.linear import Terms
 from procure.program.part import Part
+from procure.program.sales import there
 from procure.schema import Resource
 
 
@@ -28,12 +29,13 @@ def add_variables(m: Any, index: Index) -> None:
 
 
 def site_limit(m: Any, index: Index) -> None:
-    """What stands at a site takes no more of a resource than is built and expanded.
+    """What is at a site takes no more of a resource than is built and expanded.
 
-        Σ_k use[s,k,r]·own[s,k,t] ≤ limit[s,r,t] + Σ_{o ≤ t − lead} adds[s,e,r]·expand[s,e,o]
+        Σ_k use[s,k,r]·(own[s,k,t] + leaving[s,k,t]) ≤ limit[s,r,t] + Σ_{o ≤ t − lead} adds[s,e,r]·expand[s,e,o]
 
-    One row for each site, resource and quarter with a stated limit. Use is of the unit and what it drags along;
-    power is at its maximum, with the PUE of the hall where the limit is facility power.
+    One row for each site, resource and quarter with a stated limit. ``leaving`` are units sold and not yet removed. Use
+    is of the unit and what it drags along; power is at its maximum, with the PUE of the hall where the limit is
+    facility power.
     """
     use = group(index.instance.rows(ResourceUse), lambda row: (row.site, row.resource))
     adds = lookup(index.instance["expansion_adds"], ["site", "expansion", "resource"], "adds")
@@ -43,8 +45,7 @@ def site_limit(m: Any, index: Index) -> None:
         row = Terms()
         scale = Resource(resource).scale
         for unit in use.get((site, resource), []):
-            if (site, unit.sku, t) in index.in_stock:
-                row.add(unit.per_unit / scale, m.own[site, unit.sku, t])
+            row.extend(unit.per_unit / scale, there(m, index, site, unit.sku, t))
         for s, name, o in index.expansion_orders:
             if s == site and o + int(index.expansion[s, name].lead_quarters) <= t:
                 row.add(-adds.get((s, name, resource), 0.0) / scale, m.expand[s, name, o])

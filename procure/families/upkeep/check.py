@@ -5,21 +5,27 @@ from __future__ import annotations
 import pandas as pd
 
 from procure.instance import Instance
-from procure.instance.tables import Rate, Upkeep
+from procure.instance.tables import Rate, SkuRow, Upkeep
 from procure.plan.money import Ledger
 from procure.plan.part import Check
-from procure.plan.tables import Batch, Prefilled, Serving
+from procure.plan.tables import Batch, Prefilled, Serving, Sold
 from procure.schema import CostLine
 
 
 def cash(ledger: Ledger, instance: Instance, tables: dict[str, pd.DataFrame]) -> None:
-    """Idle power and space of what stands, and power above idle of busy racks at their mean load, by kind of work."""
+    """Idle power and space of what stands or is not yet removed, and power above idle of busy racks at mean load."""
     position = instance.position
+    removal = {r.sku: r.removal_quarters for r in instance.rows(SkuRow)}
     upkeep = {(r.site, r.sku): r for r in instance.rows(Upkeep)}
     for row in Batch.rows(tables["fleet"]):
         t, keep = position[row.quarter], upkeep[row.site, row.sku]
         ledger.pay(t, CostLine.POWER, row.site, row.sku, row.closing * keep.idle_usd_per_quarter)
         ledger.pay(t, CostLine.SPACE, row.site, row.sku, row.closing * keep.space_usd_per_quarter)
+    for gone in Sold.rows(tables["sales"]):
+        t, keep = position[gone.quarter], upkeep[gone.site, gone.sku]
+        for q in range(t, min(t + removal[gone.sku], len(position))):
+            ledger.pay(q, CostLine.POWER, gone.site, gone.sku, gone.count * keep.idle_usd_per_quarter)
+            ledger.pay(q, CostLine.SPACE, gone.site, gone.sku, gone.count * keep.space_usd_per_quarter)
     mean = {(r.t, r.workload, r.bucket): r.mean_per_peak for r in instance.rows(Rate)}
     partner = dict(zip(instance["serve"]["point"], instance["serve"]["lpx_sku"], strict=True))
     for decode in Serving.rows(tables["serving"]):

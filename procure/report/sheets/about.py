@@ -13,7 +13,7 @@ from procure.report.layout import Timeline
 from procure.report.words import evidence_lines, extrapolation_lines, plan_name, proven_gap, status_sentence, unit_costs
 
 _SHEETS = (
-    ("Purchases", "what to order, when it is paid, unit prices"),
+    ("Purchases", "what to order and to sell, when it is paid, unit prices"),
     ("Fleet", "units in place: opening + delivered - retired = closing"),
     ("Limits", "use against power, floor, budget and every other limit"),
     ("Money", "cash by quarter and line, discounted; total = objective"),
