@@ -1,4 +1,4 @@
-"""Verbs that study: ``sweep``, which solves a changed case many times, and ``list``, which shows what is stored."""
+"""Verbs that study: ``sweep`` and ``tags``, which solve changed cases, and ``list``, which shows what is stored."""
 
 from __future__ import annotations
 
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 PANEL = "Study"
 BUG = 1
+_BETTER = 1e-4
+"""Share of the planned requests by which a shortfall is told to be less."""
 MOST_DRAWN = 2
 """Values that a sweep may vary for one picture to show them."""
 
@@ -28,6 +30,7 @@ Jobs = Annotated[int, typer.Option(help="Points worked on at a time, each in a p
 def register(app: typer.Typer) -> None:
     """Add the verbs of this group."""
     app.command(rich_help_panel=PANEL)(sweep)
+    app.command(rich_help_panel=PANEL)(tags)
     app.command("list", rich_help_panel=PANEL)(list_stored)
 
 
@@ -76,6 +79,40 @@ def sweep(  # noqa: PLR0913 - one option of the verb each
     raise typer.Exit(_exit_code(frame, stopping.asked()))
 
 
+def tags(
+    case: Annotated[Path, typer.Argument(help="A case: a folder, or an .xlsx workbook.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="A folder that is new or empty, or holds this study.")],
+    gap: Gap = 0.005,
+    time_limit: TimeLimit = float("inf"),
+    threads: Threads = 0,
+    seed: Seed = 0,
+    jobs: Jobs = 1,
+    as_json: Json = False,
+) -> None:
+    """Price every workload: what the plan costs less where nothing is asked of it, by solving again.
+
+    In USD and by million tokens, beside the workload's share of the whole plan's cost and what its tokens sell for. A
+    tag lies between what the bounds of both plans leave; they do not add up to the plan's cost. Ctrl-C keeps what is
+    done, and the same command goes on from there.
+
+    Exit codes: 0 done, 1 a plan met a bug, 2 wrong input, 4 no plan without any workload, 5 stopped.
+    """
+    from procure.case import Case
+    from procure.study import price_tags
+
+    read = Case.read(case)
+    tell(read.doubts)
+    effort = {"gap": gap, "time_limit_s": time_limit, "threads": threads, "seed": seed}
+    with Stopping("plans that are done are kept.") as stopping:
+        frame = price_tags(read, out=out, jobs=jobs, progress=_tell_step, stop=stopping.asked, **effort)
+    if as_json:
+        show_json(frame)
+    else:
+        _show_tags(frame)
+        typer.echo(f"Written to {out}: tags.csv, points/, study.json")
+    raise typer.Exit(_exit_code(frame, stopping.asked()))
+
+
 def _exit_code(frame: pd.DataFrame, stopped: bool) -> int:
     from procure.study import is_bug
 
@@ -109,7 +146,7 @@ def list_stored(
 
 def _tell_step(step: Step) -> None:
     point = ", ".join(f"{name}={value:g}" if isinstance(value, float) else f"{name}={value}"
-                      for name, value in step.outcome.change.items())  # fmt: skip
+                      for name, value in step.outcome.change.items()) or "the case as it stands"  # fmt: skip
     left = f"{step.seconds_left / 60:.1f} min left" if step.done < step.total else "done"
     typer.echo(f"{step.done}/{step.total}  {point}: {step.outcome.status}, {left}", err=True)
 
@@ -131,6 +168,28 @@ def _show_sweep(frame: Any, varied: list[str]) -> None:
     Console().print(table)
     for row in frame[frame["status"] == "failed"].to_dict("records"):
         typer.echo(f"{', '.join(f'{n}={row[n]}' for n in varied)}: {row['reason']}")
+
+
+def _show_tags(frame: pd.DataFrame) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(title="What the plan costs less without a workload")
+    for name in ("workload", "M USD", "from", "to", "USD/M tokens", "from", "to", "share of the plan", "market"):
+        table.add_column(name, justify="left" if name == "workload" else "right")
+    columns = [f"{end}_usd{per}" for per in ("", "_per_million_tokens") for end in ("tag", "least", "most")]
+    columns += ["average_usd_per_million_tokens", "market_usd_per_million_tokens"]
+    for row in frame.to_dict("records"):
+        values = [row[name] / (1 if name.endswith("tokens") else 1e6) for name in columns]
+        table.add_row(row["workload"], *("" if value != value else f"{value:,.4g}" for value in values))
+    Console().print(table)
+    for row in frame.to_dict("records"):
+        if row["reason"]:
+            typer.echo(f"without {row['workload']}: {row['reason']}")
+        elif row["least_usd"] <= 0 <= row["most_usd"]:
+            typer.echo(f"{row['workload']}: below the resolution of the gap; ask for a smaller one with --gap")
+        if row["shortfall_share"] - row["shortfall_share_without"] > _BETTER:
+            typer.echo(f"without {row['workload']}: others are served better, which its tag pays for too")
 
 
 def _show_stored(found: pd.DataFrame) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 import traceback
 from collections.abc import Callable
@@ -14,11 +15,15 @@ from procure.errors import InputError
 from procure.files import place_of
 from procure.instance import Cache, build
 from procure.plan import Plan, Status
+from procure.plan.tables import UnitCost
+from procure.plan.unit_costs import BLENDED
 from procure.solver import Infeasible, NoPlan, Options, plan_of
 from procure.study.change import Change, Effort, changed
 from procure.timekey import grouped, summed
 
 FAILED = "failed"
+TOKEN_FACTS = ("million_tokens", "usd_per_million_tokens", "market_usd_per_million_tokens")
+"""Columns of a plan's ``unit_costs`` that studies keep, of all tokens of a workload together."""
 DIED = "WorkerDied"
 """The ``error`` of a change whose process ended under it."""
 UNSTORED = "OSError"
@@ -36,8 +41,8 @@ class Outcome:
         reason: why it failed, in one line; empty with a plan.
         error: class of what was raised; empty with a plan.
         facts: of the plan: ``objective_usd``, ``bound_usd``, ``gap``, ``shortfall_share``, ``planned_capex_usd``,
-            ``costs`` (USD of net present cost by line), ``purchases`` and ``sales`` (as in ``plan.json``) and
-            ``instance_hash``.
+            ``costs`` (USD of net present cost by line), ``purchases`` and ``sales`` (as in ``plan.json``),
+            ``tokens`` (blended tokens, cost and market price by workload, None for no number) and ``instance_hash``.
         stages: names of the stages of the instance that were run for it; the others were at hand.
         seconds: wall seconds.
         stopped: whether it ended because it was asked to: it is worked out anew when its study goes on.
@@ -119,8 +124,18 @@ def facts_of(plan: Plan) -> dict[str, Any]:
         "costs": {str(line): float(usd) for line, usd in costs.items()},
         "purchases": plan.summary["purchases"],
         "sales": plan.summary["sales"],
+        "tokens": {
+            cost.workload: {name: _or_none(getattr(cost, name)) for name in TOKEN_FACTS}
+            for cost in plan.rows(UnitCost)
+            if cost.workload and cost.tokens == BLENDED
+        },
         "instance_hash": plan.summary["instance_hash"],
     }
+
+
+def _or_none(value: float) -> float | None:
+    """A number as JSON holds it."""
+    return value if math.isfinite(value) else None
 
 
 def _of_bug(error: Exception) -> str:

@@ -1,0 +1,80 @@
+"""Price tags: what a workload alone makes the plan buy, against plans solved without it."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import pandas as pd
+import pytest
+from tiny_case import tiny, token_worth
+
+import procure
+from procure.cli import main
+from procure.errors import InputError
+from procure.study import price_tags
+
+PEAKS = {"chat": [60, 80, 90], "nothing": [0.0, 0.0, 0.0]}
+
+
+def two_workloads():
+    return tiny(peaks=PEAKS, sites=({"positions": 8.0},))
+
+
+@pytest.fixture(scope="module")
+def tags(tmp_path_factory):
+    """The tags, and the folder of the study."""
+    folder = tmp_path_factory.mktemp("tags") / "out"
+    return price_tags(two_workloads(), out=folder, gap=1e-6, threads=1).set_index("workload"), folder
+
+
+def test_a_tag_is_the_cost_of_the_plan_less_that_without_the_workload(tags):
+    """All racks are bought for chat; without it the plan costs what stands, which is nothing."""
+    frame, _ = tags
+    whole = procure.solve(two_workloads(), gap=1e-6, threads=1)
+    chat = frame.loc["chat"]
+    assert chat["tag_usd"] == pytest.approx(whole.objective_usd, rel=1e-6)
+    assert chat["least_usd"] <= chat["tag_usd"] + 1.0
+    assert chat["tag_usd"] <= chat["most_usd"] + 1.0
+    costs = whole.tables["unit_costs"].query("workload == 'chat' and tokens == 'blended'").iloc[0]
+    assert chat["million_tokens"] == pytest.approx(costs["million_tokens"], rel=1e-6)
+    assert chat["tag_usd_per_million_tokens"] == pytest.approx(costs["usd_per_million_tokens"], rel=1e-4)
+    assert chat["average_usd_per_million_tokens"] == pytest.approx(costs["usd_per_million_tokens"], rel=1e-6)
+    assert chat["status"] == "optimal"
+
+
+def test_a_workload_that_asks_for_nothing_costs_nothing(tags):
+    frame, folder = tags
+    nothing = frame.loc["nothing"]
+    assert nothing["tag_usd"] == pytest.approx(0.0, abs=1.0)
+    assert nothing["million_tokens"] == 0
+    assert math.isnan(nothing["tag_usd_per_million_tokens"])
+    stored = pd.read_csv(folder / "tags.csv").set_index("workload")
+    assert stored["tag_usd"].tolist() == pytest.approx(frame["tag_usd"].tolist())
+
+
+def test_a_study_that_was_stopped_at_once_has_nothing_to_compare_with():
+    with pytest.raises(InputError, match="It was not solved"):
+        price_tags(two_workloads(), stop=lambda: True, gap=1e-3, threads=1)
+
+
+def test_measures_other_than_requests_are_set_to_nothing_too():
+    case = two_workloads()
+    rows = case.given_tables["forecast"].drop(columns="peak_requests_per_s").assign(open_sessions=30.0)
+    frame = price_tags(case.replace(tables={"forecast": rows}, settings=token_worth(0.0)), gap=1e-3, threads=1)
+    assert frame["status"].tolist() == ["optimal", "optimal"]
+    assert (frame["tag_usd"] > 1e5).any()
+
+
+def test_the_verb_goes_on_with_the_study_and_shows_the_tags(tags, tmp_path, capsys):
+    frame, folder = tags
+    case = str(two_workloads().write(tmp_path / "case"))
+    asked = ["tags", case, "-o", str(folder), "--gap", "1e-6", "--threads", "1"]
+    assert main(asked) == 0
+    shown = capsys.readouterr().out
+    assert "chat" in shown
+    assert "nothing: below the resolution of the gap" in shown
+    assert main([*asked, "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert [row["workload"] for row in told] == ["chat", "nothing"]
+    assert told[0]["tag_usd"] == pytest.approx(frame.loc["chat", "tag_usd"])
