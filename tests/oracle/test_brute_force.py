@@ -392,7 +392,7 @@ EASED = [
 @pytest.mark.slow
 @pytest.mark.parametrize(("make", "term", "strict", "eased"), [pytest.param(*row, id=row[1]) for row in EASED])
 def test_every_term_of_a_sale_makes_the_plan_dearer(make, term, strict, eased):
-    held, free = (procure.solve(make(**{term: value})[0], gap=1e-6, threads=1) for value in (strict, eased))
+    held, free = (planned(make(**{term: value})[0], gap=1e-6) for value in (strict, eased))
     assert free.objective_usd < held.objective_usd - 1e4
 
 
@@ -401,14 +401,14 @@ def test_terms_that_no_sale_meets_change_nothing():
     """Two units are all there is to sell at once, and old racks have stood long enough."""
     for make, term, value in ((bought_and_sold_again, "resale_per_quarter", 3),
                               (room_after_removal, "resale_lockup_quarters", 2)):  # fmt: skip
-        plans = [procure.solve(make(**given)[0], gap=1e-6, threads=1) for given in ({}, {term: value})]
+        plans = [planned(make(**given)[0], gap=1e-6) for given in ({}, {term: value})]
         assert plans[0].objective_usd == pytest.approx(plans[1].objective_usd, abs=10.0)
 
 
 @pytest.mark.slow
 def test_nothing_is_sold_where_the_case_does_not_say_so():
     made = sales_one_at_a_time()[0]
-    plan = procure.solve(made.replace(settings={"resale": "none"}), gap=1e-6, threads=1)
+    plan = planned(made.replace(settings={"resale": "none"}), gap=1e-6)
     assert plan.tables["sales"].empty
     assert plan.summary["sales"] == []
-    assert plan.objective_usd > procure.solve(made, gap=1e-6, threads=1).objective_usd + 1e4
+    assert plan.objective_usd > planned(made, gap=1e-6).objective_usd + 1e4

@@ -182,13 +182,13 @@ ROWS: dict[str, list[tuple[Any, Any, dict[str, float], float | None, float | Non
     ],
     "resell_within_order": [
         # ordered in quarter 0, delivered in 1, a quarter of lock-up: only in quarter 2
-        (made(slow_exit, resale="all"), (SITE, "g", 0), {"resell[a,g,0,2]": 1, "buy[a,g,0]": -1}, None, 0),
+        (of(slow_exit, resale="all"), (SITE, "g", 0), {"resell[a,g,0,2]": 1, "buy[a,g,0]": -1}, None, 0),
     ],
     "resale_cap": [
-        (made(slow_exit), ("g", 1), {"retire[fleet-0,1]": 1, "selling[g,1]": -2}, None, 0),
-        (made(slow_exit, resale="all"), ("g", 2), {"retire[fleet-0,2]": 1, "resell[a,g,0,2]": 1}, None, 2),
+        (of(slow_exit), ("g", 1), {"retire[fleet-0,1]": 1, "selling[g,1]": -2}, None, 0),
+        (of(slow_exit, resale="all"), ("g", 2), {"retire[fleet-0,2]": 1, "resell[a,g,0,2]": 1}, None, 2),
     ],
-    "bought_or_sold": [(made(slow_exit), ("g", 1), {"ordered[g,1]": 1, "selling[g,1]": 1}, None, 1)],
+    "bought_or_sold": [(of(slow_exit), ("g", 1), {"ordered[g,1]": 1, "selling[g,1]": 1}, None, 1)],
     "retire_within_group": [
         (of(old_racks), "fleet-0", {f"retire[fleet-0,{t}]": 1 for t in range(3)}, None, 4),
     ],
