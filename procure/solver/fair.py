@@ -15,10 +15,12 @@ from scipy import sparse
 from procure.program import Program
 from procure.solver.blocks import parts_of
 from procure.solver.compile import Compiled
-from procure.solver.highs import INFINITY, Options, be_exact, load, new_solver, run, set_option
+from procure.solver.highs import EXACT, INFINITY, Options, be_exact, load, new_solver, run, set_option
 
 EVEN = 1e-7
 """Shares short that differ by less are the same; less than this is none."""
+LEVEL_SLACK = 10.0 * EXACT
+"""How much more than its level a share may be while the next ones are made even."""
 SAME_COST = 1e-8
 """Relative to the cost of a quarter's service, what spreading its shortfall may cost."""
 
@@ -83,7 +85,8 @@ class _Quarter:
             duals = np.abs(answer.row_dual[first:])
             stuck = [i for i in active if duals[i] > EVEN] if level > EVEN else list(active)
             for i in stuck or list(active):  # a share with a price on it cannot be less in any service of this level
-                solver.changeColBounds(active[i], 0.0, level)
+                # A level is as exact as the solver: held to the last digit it may leave no service at all.
+                solver.changeColBounds(active[i], 0.0, level + LEVEL_SLACK)
                 solver.changeRowBounds(first + i, -INFINITY, INFINITY)
                 del active[i]
         solver.changeColsCost(

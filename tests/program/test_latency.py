@@ -86,10 +86,14 @@ def long_prompts(ttft_s: float, **stated: Any) -> Any:
 
 @pytest.mark.slow
 def test_a_plan_moves_with_its_target_by_as_much_as_there_are_requests():
-    """From 3 to 8.25 s; with buckets judged at their longest prompt a workload 7% late would be dropped."""
+    """From 2.6 to 8.25 s; with buckets judged at their longest prompt a workload 7% late would be dropped.
+
+    Below 3.6 s, where it starts to be short, some 0.5% to 1% of the requests come late for each tenth of a second less:
+    the steps are short there.
+    """
     short, orders = [], []
-    for target in np.linspace(3.0, 8.25, 8):
-        plan = planned(long_prompts(float(target)))
+    for target in (2.6, 2.8, 3.0, 3.25, 3.5, 3.75, 5.5, 8.25):
+        plan = planned(long_prompts(target))
         sla = plan.tables["sla"].iloc[0]
         assert plan.tables["checks"]["holds"].all()
         assert sla.short_share == pytest.approx(max(0.0, 0.9 - sla.ttft_share), abs=2e-6)
@@ -98,7 +102,7 @@ def test_a_plan_moves_with_its_target_by_as_much_as_there_are_requests():
         orders.append(plan.purchases["count"].sum())
     assert (np.diff(short) <= 1e-9).all()
     assert max(np.abs(np.diff(short))) < 0.03
-    assert short[0] > 0.02
+    assert short[0] > 0.05
     assert short[-1] == 0.0
     assert max(orders) <= 1
 

@@ -107,7 +107,8 @@ def test_the_gap_is_told_of_what_decisions_move_in_progress_as_in_the_result():
     names = ["site", "sku", "count", "delivery", "price_usd_per_unit", "paid_share"]
     firm = pd.DataFrame([("a", "gb300-nvl72", 2, "2027Q1", 4e6, 0.2)], columns=names)
     old = fleet(("a", "gb200-nvl72", 2, "2025Q1", 3.3e6))
-    case = tiny(peaks=PEAKS, planned=2, tables={"orders": firm, "fleet": old}, sites=({"positions": 60.0},))
+    peaks = {"chat": [2.0 * peak for peak in PEAKS["chat"]]}  # so much that the first fleet is not the cheapest
+    case = tiny(peaks=peaks, planned=2, tables={"orders": firm, "fleet": old}, sites=({"positions": 60.0},))
     told: list[Any] = []
     plan = searched(case, threads=1, gap=0.3, progress=told.append)
     stated, last = plan.summary, [p for p in told if p.gap is not None][-1]

@@ -51,7 +51,7 @@ def test_the_spread_costs_nothing_and_loses_nothing(monkeypatch):
 
 
 def mixed() -> Any:
-    """Several rows in every table."""
+    """Several rows in every table; the order for b has its place once old servers there may be sold."""
     firm = pd.DataFrame(
         [("b", "gb300-nvl72", 1, "2027Q2", 4e6), ("a", "gb300-nvl72", 1, "2027Q1", 5e6)],
         columns=["site", "sku", "count", "delivery", "price_usd_per_unit"],
@@ -65,6 +65,7 @@ def mixed() -> Any:
         workloads={"m": AGENT},
         sites=({"site": "b", "positions": 2.0}, {"site": "a", "positions": 3.0}),
         tables={"orders": firm, "fleet": old},
+        settings={"resale": "existing"},
     )
 
 
