@@ -64,6 +64,7 @@ class Workload(Row):
     instance_gpus: float = col(
         "GPUs of one instance of its LLM, at least; where no layout has so many, the largest.",
         unit="GPUs",
+        kind="integer",
         empty="the size that carries the load with the fewest racks",
         minimum=1,
     )

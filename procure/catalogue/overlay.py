@@ -17,6 +17,8 @@ from procure.schema import Evidence
 
 Rows = Iterable[Mapping[str, object]]
 
+MOST_QUARTERS = 400.0
+"""Quarters that a term may take at most: a hundred years, whose ends are still quarters that can be written."""
 ATTACH_UNITS = {"attach_kw": "kW", "attach_positions": "count", "attach_usd": "USD", "install_usd": "USD"}
 
 
@@ -203,6 +205,8 @@ def _out_of_range(fact: Fact, attribute: str, packaged: Fact | None = None) -> t
         return ("A finite number.",)
     if fact.unit.split(" ")[0] in ("fraction", "share") and fact.number > 1:
         return ("A fraction from 0 to 1.",)
+    if fact.unit == "quarters" and fact.number > MOST_QUARTERS:
+        return (f"{MOST_QUARTERS:g} quarters or fewer.",)
     if fact.unit == "flag" and fact.number not in (0, 1):
         return ("1 for yes, 0 for no.",)
     if attribute in INTEGER_FIELDS and fact.number % 1:

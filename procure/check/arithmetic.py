@@ -150,7 +150,7 @@ def _room(supply: Supply) -> list[Finding]:
         holds = bool(over[worst] <= 1e-6)
         text = f"{site}: {used[worst]:,.0f} of {limit:,.0f} {resource} in {supply.quarters[t]}."
         if not holds:
-            text += " Retire units or raise the limit."
+            text += " Raise the limit, or let units go: off the fleet, or sold (setting resale)."
         rows.append(Finding(name, supply.quarters[t], f"{site} {resource}", used[worst], limit, resource, holds, text))
     return rows
 

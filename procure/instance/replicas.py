@@ -82,11 +82,12 @@ def _shares(case: Case, load: Load, pool: Sku, lpx: Sku | None) -> tuple[np.ndar
 
 
 def prefill_sizes(case: Case, loads: Mapping[str, Load]) -> pd.DataFrame:
-    """GPUs of one prefill instance of each workload on each pool; columns workload, sku, gpus."""
+    """GPUs that a prefill instance of each workload may have on each pool; columns workload, sku, gpus."""
     rows = [
-        (name, pool.name, performance.prefill_gpus_per_replica(pool, load.card, load.setup))
+        (name, pool.name, gpus)
         for name, load in loads.items()
         for pool in machines(case, SkuKind.GPU)
+        for gpus in performance.prefill_gpus_by_size(pool, load.card, load.setup)
     ]
     return pd.DataFrame(rows, columns=["workload", "sku", "gpus"])
 
@@ -112,10 +113,11 @@ def instances(
     stated = case.tables["workloads"].set_index("workload")["instance_gpus"].astype(float).fillna(1.0)
     llm = {row.workload: row.llm for row in Workload.rows(tables["workloads"])}
     least = stated.rename(llm).groupby(level=0).max()
+    prefill = _prefill_size(prefill, llm, least)
     sku = {row.sku: row for row in SkuRow.rows(tables["skus"])}
     tables = {**tables, **{name: _standing(tables[name], may_stand(tables)) for name in ("serve", "prefill")}}
     decoding = _decoding(tables, decode, prefill, llm, sku, least)
-    filling = _filling(tables, prefill, llm, sku, least)
+    filling = _filling(tables, prefill, llm, sku)
     both = _both(decoding, filling, sku)
     small = _small(decoding, filling, case.settings)
     one = _for_both(both, decoding, filling, case.settings.instance_roles)
@@ -182,7 +184,6 @@ def _filling(
     sized: pd.DataFrame,
     llm: Mapping[str, str],
     sku: Mapping[str, SkuRow],
-    least: Any,
 ) -> pd.DataFrame:
     """Instances that prefill the whole load of each LLM in full on a pool, all of one size."""
     ways = tables["prefill"]
@@ -192,8 +193,15 @@ def _filling(
     work["llm"] = work["workload"].map(llm)
     work["deployment"] = work["sku"]
     found = work.groupby([*GROUP, "sku"], as_index=False).agg(racks=("racks", "sum"), gpus=("gpus", "max"))
-    found["gpus"] = np.maximum(found["gpus"], found["llm"].map(least)).astype(int)
     return _loads(found.assign(lpx_sku=""), sku)
+
+
+def _prefill_size(sized: pd.DataFrame, llm: Mapping[str, str], least: Any) -> pd.DataFrame:
+    """One size for each workload and pool: the smallest of at least the GPUs stated; the largest where none is."""
+    each = ["workload", "sku"]
+    enough = sized["gpus"] >= sized["workload"].map(llm).map(least)
+    largest = sized["gpus"] == sized.groupby(each)["gpus"].transform("max")
+    return sized[enough | largest].sort_values([*each, "gpus"]).drop_duplicates(each)
 
 
 def _large_enough(found: pd.DataFrame, least: Any) -> pd.DataFrame:

@@ -13,7 +13,7 @@ from procure.performance.points import (
 )
 from procure.performance.queueing import Queue
 from procure.performance.rules import Rules, Setup, premises_of
-from procure.performance.sizes import decode_rates_by_size
+from procure.performance.sizes import decode_rates_by_size, prefill_gpus_by_size
 
 __all__ = [
     "Curves",
@@ -27,6 +27,7 @@ __all__ = [
     "load_s",
     "lpx_racks_per_copy",
     "prefill_gpu_seconds",
+    "prefill_gpus_by_size",
     "prefill_gpus_per_replica",
     "prefill_is_stated",
     "prefill_latency_s",

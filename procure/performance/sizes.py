@@ -1,4 +1,4 @@
-"""How much an instance of so many GPUs decodes: what is lost where a load is too small for the best layout."""
+"""Instances of so many GPUs: those there are, and what decode loses where a load is too small for the best layout."""
 
 from __future__ import annotations
 
@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from procure.performance.decode import Deployment, Elements, engine
+from procure.performance.layouts import layouts
+from procure.performance.prefill import prefill_group_gpus
+from procure.performance.work import work_of
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -45,6 +48,14 @@ def decode_rates_by_size(
     deployment = Deployment(pool, card, replace(setup, weight_precision=setup.weights(card)), lpx)
     sizes, rates = _rates(deployment, unique.tobytes())
     return sizes, rates[inverse.ravel()]
+
+
+def prefill_gpus_by_size(pool: Sku, card: Card, setup: Setup) -> list[int]:
+    """GPUs that a prefill instance may have, rising: as many as TTFT assumes, and those of every larger layout."""
+    work = work_of(card, setup.weight_precision)
+    least = prefill_group_gpus(pool, work, setup.rules)
+    larger = {int(gpus) for gpus in layouts(pool, work, setup.rules.layouts).gpus.ravel() if gpus > least}
+    return [least, *sorted(larger)]
 
 
 @lru_cache(maxsize=512)

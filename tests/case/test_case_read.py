@@ -122,6 +122,15 @@ def test_a_kv_format_that_sizing_cannot_read_is_refused_at_its_cell(folder, cell
     assert near in fault.hint
 
 
+@pytest.mark.parametrize("cell", ["2.5", "0", "-8", "8 GPUs"])
+def test_an_instance_has_whole_gpus(folder, cell):
+    header, row = "context_cap_tokens", "talk,chat,deepseek-v3.2,"
+    edits = [(header, f"{header},instance_gpus"), (row, f"{row},{cell}"), ("163840\n", "163840,\n")]
+    fault = one_fault(folder({"workloads.csv": edits}), "workloads.csv")
+    assert (fault.row, fault.column, fault.value) == (2, "instance_gpus", cell)
+    assert "GPUs" in fault.expected
+
+
 @pytest.mark.parametrize(
     ("cell", "said"),
     [

@@ -159,6 +159,7 @@ def test_a_case_states_a_premise_of_its_own_and_keeps_it(folder, tmp_path):
         ("site/pue_liquid_hall,1.2", "path", "helps to fill in"),
         ("reuse/chat/returns,agentic-coding", "value", "One of low, base, high"),
         ("hardware/vr-nvl72/milestone_order,0.5", "path", "hardware/gpu_rack/milestone_order"),
+        ("hardware/gpu_rack/removal_quarters,1e9", "value", "400 quarters or fewer"),
     ],
 )
 def test_a_premise_that_is_unknown_or_out_of_range_is_refused(folder, row, column, said):

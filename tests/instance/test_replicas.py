@@ -48,19 +48,26 @@ def test_one_instance_that_carries_everything_does_both():
 
 def test_larger_loads_have_instances_by_role():
     """Prefill takes more than two instances of eight GPUs; one of sixteen does not carry both."""
-    rows = instances(2.0, {"instance_gpus": 8.0})
+    rows = instances(2.0, {"instance_gpus": 8})
     assert {row.role for row in rows} == {Role.DECODE, Role.PREFILL}
     assert all(row.whole for row in rows)
 
 
 def test_roles_as_the_case_states_them():
     assert set(by_role(instances(0.1, instance_roles="apart"))) == {"decode", "prefill"}
-    assert set(by_role(instances(2.0, {"instance_gpus": 8.0}, instance_roles="shared"))) == {"both"}
+    assert set(by_role(instances(2.0, {"instance_gpus": 8}, instance_roles="shared"))) == {"both"}
 
 
 def test_an_instance_has_at_least_the_gpus_that_the_case_states():
-    assert by_role(instances(0.1, {"instance_gpus": 6.0})) == {"both": (8, 1)}
-    assert by_role(instances(0.1, {"instance_gpus": 64.0})) == {"both": (16, 1)}
+    assert by_role(instances(0.1, {"instance_gpus": 6})) == {"both": (8, 1)}
+    assert by_role(instances(0.1, {"instance_gpus": 64})) == {"both": (16, 1)}
+
+
+def test_no_instance_has_more_gpus_than_a_layout_has():
+    """A dense LLM on servers: layouts of up to 16 GPUs. Prefill of 64 GPUs, or of six, is of one of them as well."""
+    apart = {"instance_roles": "apart"}
+    assert by_role(instances(0.1, {"instance_gpus": 64}, **apart)) == {"decode": (16, 1), "prefill": (16, 1)}
+    assert by_role(instances(0.1, {"instance_gpus": 6}, **apart)) == {"decode": (8, 1), "prefill": (8, 1)}
 
 
 @pytest.mark.parametrize(

@@ -105,7 +105,7 @@ def deployments(service: Any, t: int) -> list[tuple[str, str]]:
 
 def _stated(service: Any, workloads: list[str]) -> float:
     told = [service.workloads[w].instance_gpus for w in workloads]
-    return max((g for g in told if g == g), default=1.0)
+    return max((g for g in told if g is not None), default=1.0)
 
 
 def _replica(service: Any, pool: str, gpus: int, racks: float, shares: Any) -> Replica:
@@ -160,15 +160,16 @@ def _speeds(service: Any, t: int, w: str, b: Any, pool: str, lpx: str) -> dict[i
 
 def _prefill(service: Any, t: int, workloads: list[str], pool: str) -> Replica:
     """Instances that prefill everything in full."""
-    racks, gpus = 0.0, _stated(service, workloads)
+    racks, gpus = 0.0, 0
     for w in workloads:
         row = service.workloads[w]
         card, setup = service.case.cards[row.card], service.setup(t, row)
-        gpus = max(gpus, performance.prefill_gpus_per_replica(service.sku[pool], card, setup))
+        sizes = performance.prefill_gpus_by_size(service.sku[pool], card, setup)
+        gpus = next((size for size in sizes if size >= _stated(service, workloads)), sizes[-1])
         for fill in service.fills(t, w):
             if fill.pool == pool and fill.store == "recompute" and fill.bucket in service.loaded(t, w):
                 racks += fill.rack_s * service.rate(w, service.loaded(t, w)[fill.bucket])
-    return _replica(service, pool, int(gpus), racks, {})
+    return _replica(service, pool, gpus, racks, {})
 
 
 def _both(service: Any, decode: list[Replica], prefill: Replica, pool: str) -> list[Replica]:

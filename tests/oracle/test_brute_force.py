@@ -297,7 +297,7 @@ SMALL = {"reuse_curve": "none", "ttft_s": 30.0, "tps_user": 15.0}
 
 def small_llms_on_whole_servers() -> Any:
     """One instance each of two LLMs, which prefill and decode: 0.7 of a server is busy, two hold them."""
-    small = {**SMALL, "card": "llama-3.1-70b", "instance_gpus": 8.0}
+    small = {**SMALL, "card": "llama-3.1-70b", "instance_gpus": 8}
     workloads = {"big": {**SMALL, "weight_precision": "fp8"}, "small": small}
     case = tiny(skus=("hgx-h200",), peaks={"big": [0.5] * 3, "small": [0.15] * 3}, workloads=workloads, sites=places(9),
                 settings={"availability": 1.0, "spare_share": 0.0})  # fmt: skip
@@ -306,7 +306,7 @@ def small_llms_on_whole_servers() -> Any:
 
 def instances_by_role() -> Any:
     """One server decodes; prefill takes a little more than a new one, so an old one helps it, or another new one."""
-    chat = {"chat": {**SMALL, "card": "llama-3.1-70b", "instance_gpus": 8.0}}
+    chat = {"chat": {**SMALL, "card": "llama-3.1-70b", "instance_gpus": 8}}
     tables = {"fleet": fleet(("a", "hgx-h20", 2, "2025Q1", 2e5))}
     case = tiny(skus=("hgx-h200",), peaks={"chat": [0.85, 0.85, 0.85]}, workloads=chat, sites=places(9), tables=tables,
                 settings={"instance_roles": "apart"})  # fmt: skip
