@@ -165,7 +165,8 @@ def test_bounds_that_contradict_each_other_are_named(full):
         {"bound_usd": None, "gap": 0.0},
         {"bound_usd": stated["bound_usd"] - 1e8},
         {"gap_asked": stated["gap"] / 2 - 1e-6},
-        {"standing_usd": stated["standing_usd"] + 1e3},
+        {"standing_usd": stated["standing_usd"] + 1.0},
+        {"standing_usd": stated["standing_usd"] - 1.0},
         {"shortfall": {**stated["shortfall"], "bound": 0.5}},
     ):
         assert full.seen(Plan({**stated, **claim}, full.plan.tables), ABOUT_SUMMARY), claim
