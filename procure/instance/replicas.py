@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 READ = ("serve", "prefill", "rates", "skus", "workloads", "fixed", "resource_use", "quarters")
 """Tables that instances follow from."""
 GROUP = ["t", "llm", "deployment"]
+SIZES = ["t", "workload", "bucket", "deployment", "gpus", "share"]
 EQUAL = 1e-9
 """Instances by which a load may be above a whole number and still need no further one."""
 LEAST_LOAD = 1e-3
@@ -37,7 +38,7 @@ def sizes(case: Case, load: Load) -> pd.DataFrame:
     """How much of the best throughput instances of each size reach: one row for each bucket, deployment and size.
 
     Columns: t, workload, bucket, deployment, gpus, share. The phases of a request run on one instance, each at its own
-    speed. Sizes that cannot serve a bucket have no row.
+    speed. Sizes that cannot serve a bucket have no row; without a pool there is none at all.
     """
     made = []
     for pool in machines(case, SkuKind.GPU):
@@ -52,7 +53,7 @@ def sizes(case: Case, load: Load) -> pd.DataFrame:
                     "deployment": name, "gpus": gpus[size], "share": share[row, size],
                 })
             )  # fmt: skip
-    return pd.concat(made, ignore_index=True)
+    return pd.concat(made, ignore_index=True) if made else pd.DataFrame(columns=SIZES)
 
 
 def _shares(case: Case, load: Load, pool: Sku, lpx: Sku | None) -> tuple[np.ndarray, np.ndarray]:

@@ -110,3 +110,10 @@ def test_rates_of_buckets_are_those_of_the_size_chosen():
     shares = [row.throughput_share for row in made.rows(InstanceRate) if row.t == 0]
     assert shares
     assert all(0 < share <= 1 for share in shares)
+
+
+@pytest.mark.parametrize("skus", [(), ("lpx",), ("cmx-rack", "cmx-enclosure")])
+def test_without_a_gpu_pool_there_are_no_instances(skus):
+    made = build(tiny(skus=skus), CACHE)
+    assert made["instances"].empty
+    assert made["instance_rates"].empty
