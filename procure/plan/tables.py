@@ -181,11 +181,11 @@ class Instances(Row):
     gpus: int = col("GPUs of one instance, whose HBM holds its weights", unit="GPUs", word="GPUs of one")
     busy: float = col("instances that the work fills", unit="instances", word="filled by work")
     instances: int = col("whole instances that do it", unit="instances")
-    units: float = col("units that these take", unit="racks", word="racks taken")
+    units: float = col("units that these take", unit="units", word="units taken")
     whole: bool = col("whether the plan counts them in whole numbers", word="counted in whole")
     uncounted_units: float = col(
         "units that whole instances would take beyond what the plan counts; 0 where it counts them",
-        unit="racks", word="racks not counted",
+        unit="units", word="units not counted",
     )  # fmt: skip
     scenario: str = col(_SCENARIO, key=True)
     daypart: str = col(_DAYPART, key=True)

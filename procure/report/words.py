@@ -222,7 +222,7 @@ def listed(counts: pd.Series) -> str:
 def instance_sentences(plan: Plan) -> list[str]:
     """Which LLMs the planned quarters count in whole instances, and what rounding up of the others adds at most.
 
-    The second by pool: in the quarter in which it is most, in racks and against those that stand.
+    The second by pool: in the quarter in which it is most, in units (racks or servers) and against those that stand.
     """
     rows = [r for r in plan.rows(Instances) if r.quarter in set(planned_quarters(plan))]
     small = sorted({r.llm for r in rows if holds(r.whole)})
@@ -238,7 +238,7 @@ def instance_sentences(plan: Plan) -> list[str]:
         units, own = by_quarter[quarter], float(stands.get((quarter, site, sku), 0.0))
         if units > UNCOUNTED and own > 0:
             sentences.append(
-                f"{sku} at {site}: in whole instances the other loads would take at most {units:.1f} racks more in "
+                f"{sku} at {site}: in whole instances the other loads would take at most {units:.1f} units more in "
                 f"{quarter} ({share(units / own)} of those that stand)."
             )
     return sentences

@@ -32,7 +32,7 @@ def counted(plan: Plan) -> Plan:
 def test_what_is_counted_in_whole_and_what_is_not_is_said_everywhere(counted):
     small, others = words.instance_sentences(counted)
     assert small == "little: counted in whole instances, as the load is small."
-    assert "would take at most 0.5 racks more in" in others
+    assert "would take at most 0.5 units more in" in others
     console = Console(file=io.StringIO(), width=400)
     print_plan(counted, console)
     assert all(sentence in console.file.getvalue() for sentence in (small, others))
@@ -44,7 +44,7 @@ def test_a_plan_without_instances_says_nothing_of_them(plan):
     assert "Whole instances" not in render(plan)
 
 
-def test_the_sheet_sums_instances_and_racks_by_sku(counted):
+def test_the_sheet_sums_instances_and_units_by_sku(counted):
     sheet = next(sheet for sheet in build(counted) if sheet.name == "Instances")
     sums = [row for row in sheet.cells.values() if row.content == "sum"]
     first = [sheet.cells[cell.row, 8].value for cell in sums]

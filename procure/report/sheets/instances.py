@@ -13,7 +13,7 @@ _KEYS = ("sku", "site", "llm", "deployment", "role")
 def instances_sheet(plan: Plan, timeline: Timeline) -> TimeSheet:
     """Whole instances by SKU, the racks that they take, and those that the plan does not count."""
     book = TimeSheet("Instances", "Instances of LLMs", "Replicas by role, some GPUs each. Small loads are counted "
-                     "in whole ones; of the others the racks not counted are the most that rounding up adds.",
+                     "in whole ones; of the others the units not counted are the most that rounding up adds.",
                      timeline)  # fmt: skip
     table = plan.tables["instances"]
     for measure in ("instances", "gpus", "units", "uncounted_units"):
