@@ -247,8 +247,8 @@ def test_chromium_shows_the_page(build_plan: Callable[..., Plan], tmp_path: Path
 def test_what_is_sold_is_told_beside_the_orders_with_what_it_brings_and_loses(plan: Plan) -> None:
     """Two old racks leave osl in 2028Q3, for 1.5 M USD, 2.0 M under their book value; none later."""
     page, console = render(plan), Console(record=True, width=200)
-    assert "Sell 2 gb200-nvl72; this brings 1.5 M USD, 2 M USD under book value." in page
-    sentence = "2028Q3: sell 2 gb200-nvl72 at osl (brings 1.5 M USD, 2 M USD under book value)"
+    assert "Sell 2 gb200-nvl72; this brings 1.5 M USD, 2.0 M USD under book value." in page
+    sentence = "2028Q3: sell 2 gb200-nvl72 at osl (brings 1.5 M USD, 2.0 M USD under book value)"
     assert f"<li>{sentence}</li>" in page
     print_plan(plan, console)
     assert f"sell   {sentence}" in console.export_text()
