@@ -27,14 +27,15 @@ WORDS = {
     "rack_local_return_share": 0.5, "hbm_home": "tray", "dram_home": "site", "ssd_home": "site",
     "flash_writes": "write_through", "flash_wear": "replace", "sla_tier": "great", "workloads.sla_tier": "great",
     "workloads.kv_format": "bf16", "reuse_curve": "none", "returns": "high", "power_basis": "facility",
-    "available_from": "2027Q2", "last_order": "2027Q1", "points": "low",
+    "available_from": "2027Q2", "last_order": "2027Q1", "points": "low", "instance_roles": "shared", "resale": "all",
 }  # fmt: skip
 """Another value of each premise that is no number."""
 
 
 def case():
-    """A case with room in its look-ahead, so that a lead time may move."""
-    return tiny(planned=2, settings={"planned_quarters": 1, "lookahead_quarters": 3})
+    """A case with room in its look-ahead, so that a lead time may move, and instances that are counted whole."""
+    settings = {"planned_quarters": 1, "lookahead_quarters": 3, "whole_instances_up_to": 50.0}
+    return tiny(planned=2, settings=settings)
 
 
 def values(path, fact):
