@@ -16,8 +16,8 @@ PRICE, ENDURANCE = "hardware/ssd-kit-vr-nvl72/price_usd", "hardware/ssd-kit-vr-n
 ENCLOSURE = "hardware/cmx-enclosure/price_usd"
 
 BOUGHT = [
-    ("premium-coding", SPEED, 220, VR),
-    ("premium-coding", SPEED, 250, VR | {"lpx"}),
+    ("premium-coding", SPEED, 215, VR),
+    ("premium-coding", SPEED, 220, VR | {"lpx"}),
     ("premium-coding", SPEED, 400, VR | {"lpx"}),
     ("premium-coding", SPEED, 650, VR | {"lpx"}),
     ("archive-rag", PRICE, "x1", VR | KIT),
@@ -25,11 +25,11 @@ BOUGHT = [
     ("archive-rag", PRICE, "x2", VR | CMX),
     ("archive-rag", ENDURANCE, 0.7, VR | KIT),
     ("archive-rag", ENDURANCE, 0.3, VR | CMX),
-    ("agent-pod", ENDURANCE, 1.5, VR | CMX),
-    ("agent-pod", ENDURANCE, 2, VR | CMX | KIT),
-    ("agent-pod", ENDURANCE, 3, VR | KIT),
-    ("agent-pod", ENCLOSURE, "x1.6", VR | CMX),
-    ("agent-pod", ENCLOSURE, "x2", VR),
+    ("agent-pod", ENDURANCE, 1.3, VR | CMX),
+    ("agent-pod", ENDURANCE, 1.5, VR | CMX | KIT),
+    ("agent-pod", ENDURANCE, 2, VR | KIT),
+    ("agent-pod", ENCLOSURE, "x1.8", VR | CMX),
+    ("agent-pod", ENCLOSURE, "x2", VR | CMX | KIT),
 ]
 
 
