@@ -118,8 +118,9 @@ def facts(plan: Plan) -> list[tuple[str, str]]:
         ("Planned", words.quarter_ranges(planned)),
         ("Look-ahead", words.quarter_ranges(later) or "none"),
     ]
-    if words.proven_gap(plan):
-        found.insert(2, ("Proven within", words.proven_gap(plan)))
+    gap, bound = plan.summary.get("gap"), plan.summary.get("bound_usd")
+    if gap is not None and bound is not None:
+        found.insert(2, ("Proven within", f"{gap:.2%} or {words.usd(max(plan.objective_usd - bound, 0.0))}"))
     return found
 
 

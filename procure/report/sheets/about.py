@@ -83,7 +83,7 @@ def about_sheet(plan: Plan, timeline: Timeline) -> About:
         row.heading("What a million tokens costs")
         for who, kind, cost, market, ratio in costs:
             beside = "" if math.isnan(ratio) else f"{ratio:,.2g} times the market's {market:,.3g}"
-            row.fact(f"{who}, {kind}", cost if cost == cost else "none served", "USD", beside, "solver:number")
+            row.fact(f"{who}, {kind}", cost if cost == cost else "none served", "USD", beside, "solver:fine")
         for sentence in cost_warnings(plan.tables["unit_costs"]):
             row.fact("Far from the market", sentence, "", "")
     if summary.get("doubts"):
