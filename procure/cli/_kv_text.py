@@ -5,18 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
+from procure.cli._console import table_console
 from procure.cli._json import show_json
 from procure.sizing.compare import DsaPoints
 from procure.sizing.quantities import show_bytes
 
 Rows = list[dict[str, Any]]
-
-
-def _print(table: Table) -> None:
-    Console(width=None if Console().is_terminal else 160).print(table)
 
 
 def _count(value: int | None) -> str:
@@ -52,7 +48,7 @@ def show_cards(as_json: bool) -> None:
     for row in rows:
         longest = f"{row['max_context_tokens']:,}" if row["max_context_tokens"] else "not known"
         table.add_row(row["model"], row["attention"], longest, str(row["native_precision"]), row["kind"])
-    _print(table)
+    table_console().print(table)
 
 
 def show_rows(rows: Rows, components: bool, as_json: bool) -> None:
@@ -110,7 +106,7 @@ def _one_card(rows: Rows, components: bool) -> None:
         if "sku" in row:
             cells += [_count(row["sequences_formula"]), _count(row["sequences_reserved"])]
         table.add_row(*cells)
-    _print(table)
+    table_console().print(table)
     _footer(rows)
     if components:
         _components(rows)
@@ -146,7 +142,7 @@ def _components(rows: Rows) -> None:
     for row in rows:
         split = row["stored_components_bytes"]
         table.add_row(f"{row['tokens']:,}", *(f"{split.get(name, 0):,.0f}" for name in names))
-    _print(table)
+    table_console().print(table)
 
 
 def show_fits(rows: Rows, as_json: bool) -> None:
@@ -162,7 +158,7 @@ def show_fits(rows: Rows, as_json: bool) -> None:
         limit = f"{row['max_context_tokens']:,}" if row["max_context_tokens"] else "not known"
         counts = (_count(row["sequences_formula"]), _count(row["sequences_reserved"]))
         table.add_row(row["model"], longest, limit, f"{row['tokens']:,}", *counts)
-    _print(table)
+    table_console().print(table)
 
 
 def show_compare(rows: Rows, sparse: str, points: DsaPoints, as_json: bool) -> None:
@@ -188,7 +184,7 @@ def show_compare(rows: Rows, sparse: str, points: DsaPoints, as_json: bool) -> N
             show_bytes(row["state_bytes"]),
             f"{row['flops_per_loaded_byte']:,.1f}",
         )
-    _print(table)
+    table_console().print(table)
     typer.echo(
         f"DSA ({sparse}, equal dtypes, k = {points.top_k:,}): a step loads less than plain MLA above "
         f"{points.starts_to_save:,.0f} tokens; the index scan equals the top-k read at "

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from statistics import median
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
 from rich.table import Table
 
+from procure.cli._console import table_console
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
 LEAST_WIDTH = 168
+"""Columns that its widest table takes."""
 FEW_RATIOS = 12
 """Pairs of runs that are listed one by one."""
-
-
-def _console() -> Console:
-    """As wide as the terminal; wide enough for every table where stdout is none."""
-    console = Console()
-    return console if console.is_terminal or console.width >= LEAST_WIDTH else Console(width=LEAST_WIDTH)
 
 
 def show_figure(lines: Any, load: Any, vintage: str) -> None:
@@ -61,7 +60,7 @@ def show_figure(lines: Any, load: Any, vintage: str) -> None:
             row.binding,
             f"{row.evidence} {row.source_date}",
         )
-    console = _console()
+    console = table_console(LEAST_WIDTH)
     console.print(table)
     for source in dict.fromkeys(part for row in points for part in row.source.split("; ")):
         console.print(f"  source: {source}")
@@ -74,12 +73,12 @@ def show_claims(found: list[Any]) -> None:
         table.add_column(name)
     for claim in found:
         table.add_row(claim.claim, claim.verdict, claim.numbers)
-    _console().print(table)
+    table_console(LEAST_WIDTH).print(table)
 
 
 def show_explanation(each: dict[str, Any]) -> None:
     """Every term of one step and of prefill."""
-    console, step = _console(), each["decode"]
+    console, step = table_console(LEAST_WIDTH), each["decode"]
     head = f"{each['pool']} at {each['tps_user']:g} TPS/User"
     if step is None:
         console.print(f"{head}: no layout serves it")
@@ -106,7 +105,7 @@ def show_explanation(each: dict[str, Any]) -> None:
 
 def show_validation(report: dict[str, Any]) -> None:
     """Errors by group, curves, and what could not be predicted."""
-    console, rows = _console(), report["rows"]
+    console, rows = table_console(LEAST_WIDTH), report["rows"]
     console.print(f"{report['file']}: {rows['all']} rows, {rows['predicted']} predicted, {rows['unpredicted']} not")
     table = Table(title="Error of TPS/User at the measured batch (prefill rate and frontier throughput where named)")
     _headed(table)

@@ -95,16 +95,22 @@ def tags(
     tag lies between what the bounds of both plans leave; they do not add up to the plan's cost. Ctrl-C keeps what is
     done, and the same command goes on from there.
 
-    Exit codes: 0 done, 1 a plan met a bug, 2 wrong input, 4 no plan without any workload, 5 stopped.
+    Exit codes: 0 done, 1 a plan met a bug, 2 wrong input, 4 the case has no plan, or none without any
+    workload, 5 stopped.
     """
     from procure.case import Case
-    from procure.study import price_tags
+    from procure.study import NothingToCompare, is_bug, price_tags
 
     read = Case.read(case)
     tell(read.doubts)
     effort = {"gap": gap, "time_limit_s": time_limit, "threads": threads, "seed": seed}
     with Stopping("plans that are done are kept.") as stopping:
-        frame = price_tags(read, out=out, jobs=jobs, progress=_tell_step, stop=stopping.asked, **effort)
+        try:
+            frame = price_tags(read, out=out, jobs=jobs, progress=_tell_step, stop=stopping.asked, **effort)
+        except NothingToCompare as nothing:
+            typer.echo(str(nothing), err=True)
+            code = LIMIT if stopping.asked() else NO_PLAN
+            raise typer.Exit(BUG if is_bug(nothing.error) else code) from nothing
     if as_json:
         show_json(frame)
     else:
@@ -152,8 +158,9 @@ def _tell_step(step: Step) -> None:
 
 
 def _show_sweep(frame: Any, varied: list[str]) -> None:
-    from rich.console import Console
     from rich.table import Table
+
+    from procure.cli._console import table_console
 
     ordered = [c for c in frame.columns if c.startswith("ordered ") and frame[c].fillna(0).sum() > 0]
     table = Table(title="Units ordered in planned quarters")
@@ -165,24 +172,27 @@ def _show_sweep(frame: Any, varied: list[str]) -> None:
         cells += [row["status"], "" if failed else f"{row['objective_usd'] / 1e6:,.1f}"]
         cells += ["" if failed else f"{row[c]:.0f}" for c in ordered]
         table.add_row(*cells)
-    Console().print(table)
+    table_console().print(table)
     for row in frame[frame["status"] == "failed"].to_dict("records"):
         typer.echo(f"{', '.join(f'{n}={row[n]}' for n in varied)}: {row['reason']}")
 
 
 def _show_tags(frame: pd.DataFrame) -> None:
-    from rich.console import Console
+    from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
-    table = Table(title="What the plan costs less without a workload")
-    for name in ("workload", "M USD", "from", "to", "USD/M tokens", "from", "to", "share of the plan", "market"):
-        table.add_column(name, justify="left" if name == "workload" else "right")
+    from procure.cli._console import table_console
+
+    table = Table(title="What the plan costs less without a workload", box=SIMPLE_HEAD, pad_edge=False)
+    table.add_column("workload", overflow="fold")
+    for name in ("M USD", "from", "to", "USD/M\ntokens", "from", "to", "share of\nthe plan", "market"):
+        table.add_column(name, justify="right", no_wrap=True)
     columns = [f"{end}_usd{per}" for per in ("", "_per_million_tokens") for end in ("tag", "least", "most")]
     columns += ["average_usd_per_million_tokens", "market_usd_per_million_tokens"]
     for row in frame.to_dict("records"):
         values = [row[name] / (1 if name.endswith("tokens") else 1e6) for name in columns]
         table.add_row(row["workload"], *("" if value != value else f"{value:,.4g}" for value in values))
-    Console().print(table)
+    table_console().print(table)
     for row in frame.to_dict("records"):
         if row["reason"]:
             typer.echo(f"without {row['workload']}: {row['reason']}")
@@ -193,8 +203,9 @@ def _show_tags(frame: pd.DataFrame) -> None:
 
 
 def _show_stored(found: pd.DataFrame) -> None:
-    from rich.console import Console
     from rich.table import Table
+
+    from procure.cli._console import table_console
 
     table = Table()
     for name in ("place", "what", "case", "status", "cost, M USD", "gap", "made", "inputs"):
@@ -204,5 +215,4 @@ def _show_stored(found: pd.DataFrame) -> None:
         gap = "" if row["gap"] is None else f"{row['gap']:.2%}"
         words = (row["place"], row["what"], row["case"], row["status"])
         table.add_row(*words, cost, gap, row["made"] or "", row["input_hash"][:12])
-    console = Console()
-    (console if console.is_terminal else Console(width=160)).print(table)
+    table_console().print(table)

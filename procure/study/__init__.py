@@ -4,6 +4,17 @@ from procure.study.change import Change, Effort
 from procure.study.outcome import Outcome, is_bug
 from procure.study.run import Step, Study
 from procure.study.sweep import long_form, sweep
-from procure.study.tags import price_tags
+from procure.study.tags import NothingToCompare, price_tags
 
-__all__ = ["Change", "Effort", "Outcome", "Step", "Study", "is_bug", "long_form", "price_tags", "sweep"]
+__all__ = [
+    "Change",
+    "Effort",
+    "NothingToCompare",
+    "Outcome",
+    "Step",
+    "Study",
+    "is_bug",
+    "long_form",
+    "price_tags",
+    "sweep",
+]

@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from procure.case import Case
-from procure.errors import Fault, InputError
+from procure.csvtext import guarded
 from procure.study.change import Change, Effort
 from procure.study.outcome import Outcome
 from procure.study.run import Step, Study
@@ -18,6 +18,18 @@ from procure.study.run import Step, Study
 MEASURES = ("peak_requests_per_s", "open_sessions", "people", "tokens_per_day")
 """Columns of ``forecast`` that say how much is asked for."""
 TABLE = "tags.csv"
+
+
+class NothingToCompare(Exception):
+    """The whole case has no plan, so that no workload has a tag.
+
+    Attributes:
+        error: class of what kept it from having one, as of an outcome; empty where it was not begun.
+    """
+
+    def __init__(self, reason: str, error: str) -> None:
+        super().__init__(f"The whole case has no plan to compare with. {reason}")
+        self.error = error
 
 
 def price_tags(
@@ -53,8 +65,8 @@ def price_tags(
         NaN for what a plan that failed or was not begun does not know.
 
     Raises:
-        InputError: the plan of the whole case failed, so that nothing can be compared with it, or the folder holds
-            something else.
+        InputError: the folder holds something else.
+        NothingToCompare: the whole case has no plan.
     """
     workloads = case.tables["workloads"]["workload"].tolist()
     changes: list[Change] = [{}, *(_without(case, name) for name in workloads)]
@@ -62,12 +74,13 @@ def price_tags(
     found = Study("tags", case, changes, Effort(**effort)).run(folder, jobs, progress, stop or (lambda: False))
     by_number = {outcome.number: outcome for outcome in found}
     whole = by_number.get(1)
-    if whole is None or whole.failed:
-        reason = "It was not solved." if whole is None else whole.reason
-        raise InputError([Fault("study", 0, "", "", "A plan of the whole case, to compare with.", reason)])
+    if whole is None:
+        raise NothingToCompare("It was not solved.", "")
+    if whole.failed:
+        raise NothingToCompare(whole.reason, whole.error)
     frame = pd.DataFrame([_row(name, whole, by_number.get(n)) for n, name in enumerate(workloads, start=2)])
     if folder is not None:
-        frame.to_csv(folder / TABLE, index=False, lineterminator="\n")
+        guarded(frame).to_csv(folder / TABLE, index=False, lineterminator="\n")
     return frame
 
 

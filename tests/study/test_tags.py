@@ -11,10 +11,11 @@ from solved_case import planned
 from tiny_case import tiny
 
 from procure.cli import main
-from procure.errors import InputError
-from procure.study import price_tags
+from procure.study import NothingToCompare, price_tags
 
-PEAKS = {"chat": [60, 80, 90], "nothing": [0.0, 0.0, 0.0]}
+IDLE = "=nothing [/x]"
+"""A name that a spreadsheet takes for a formula and a terminal for markup."""
+PEAKS = {"chat": [60, 80, 90], IDLE: [0.0, 0.0, 0.0]}
 
 
 def two_workloads():
@@ -45,17 +46,26 @@ def test_a_tag_is_the_cost_of_the_plan_less_that_without_the_workload(tags):
 
 def test_a_workload_that_asks_for_nothing_costs_nothing(tags):
     frame, folder = tags
-    nothing = frame.loc["nothing"]
+    nothing = frame.loc[IDLE]
     assert nothing["tag_usd"] == pytest.approx(0.0, abs=1.0)
     assert nothing["million_tokens"] == 0
     assert math.isnan(nothing["tag_usd_per_million_tokens"])
     stored = pd.read_csv(folder / "tags.csv").set_index("workload")
+    assert stored.index.tolist() == ["chat", f"'{IDLE}"]
     assert stored["tag_usd"].tolist() == pytest.approx(frame["tag_usd"].tolist())
 
 
 def test_a_study_that_was_stopped_at_once_has_nothing_to_compare_with():
-    with pytest.raises(InputError, match="It was not solved"):
+    with pytest.raises(NothingToCompare, match="It was not solved"):
         price_tags(two_workloads(), stop=lambda: True, gap=1e-3, threads=1)
+
+
+def test_a_case_without_a_plan_ends_the_verb_as_it_ends_a_search(tmp_path, capsys):
+    case = str(two_workloads().write(tmp_path / "case"))
+    assert main(["tags", case, "-o", str(tmp_path / "out"), "--time-limit", "0"]) == 4
+    told = capsys.readouterr().err
+    assert "The whole case has no plan to compare with. The time limit came before" in told
+    assert "in the input" not in told
 
 
 def test_measures_other_than_requests_are_set_to_nothing_too():
@@ -74,8 +84,8 @@ def test_the_verb_goes_on_with_the_study_and_shows_the_tags(tags, tmp_path, caps
     assert main(asked) == 0
     shown = capsys.readouterr().out
     assert "chat" in shown
-    assert "nothing: below the resolution of the gap" in shown
+    assert f"{IDLE}: below the resolution of the gap" in shown
     assert main([*asked, "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
-    assert [row["workload"] for row in told] == ["chat", "nothing"]
+    assert [row["workload"] for row in told] == ["chat", IDLE]
     assert told[0]["tag_usd"] == pytest.approx(frame.loc["chat", "tag_usd"])
