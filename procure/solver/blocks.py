@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -36,21 +37,41 @@ MOST_PRICE = 1e3
 
 @dataclass(frozen=True)
 class Cut:
-    """constant + slope · x ≤ θ (or ≤ 0 where ``feasibility``), x the master columns."""
+    """constant + slope · x ≤ θ (or ≤ 0 where ``feasibility``), x the master columns.
+
+    ``most`` is what the left-hand side exceeds the right-hand side by at most, within the bounds of all columns, and
+    ``whole`` marks the integer columns whose least is zero. One unit of such a column need not mend more than that:
+
+        slope_j ← max(slope_j, −most)   for whole columns
+
+    turns down the same fleets in whole numbers. It bounds the slope where a unit is many times what is asked for (a
+    rack for a request in ten days has 10¹² basis points), so that solvers' tolerances stay small against a shortfall.
+    """
 
     block: int
     constant: float
     slope: np.ndarray
     feasibility: bool
+    most: float
+    whole: np.ndarray
+
+    @cached_property
+    def tight(self) -> np.ndarray:
+        """The slope, with no more of a whole column than one unit of it can mend."""
+        return np.where(self.whole, np.maximum(self.slope, -max(self.most, 0.0)), self.slope)
 
     def value(self, x: np.ndarray) -> float:
         """Left-hand side at a point."""
-        return self.constant + float(self.slope @ x)
+        return self.constant + float(self.tight @ x)
+
+    def moved(self, further: float) -> Cut:
+        """The cut that asks for more by so much."""
+        return replace(self, constant=self.constant + further, most=self.most + further)
 
     @property
     def scale(self) -> float:
         """Largest coefficient, that of θ included."""
-        largest = float(np.abs(self.slope).max(initial=0.0 if self.feasibility else 1.0))
+        largest = float(np.abs(self.tight).max(initial=0.0 if self.feasibility else 1.0))
         return largest if largest > 0.0 else 1.0
 
 
@@ -101,6 +122,9 @@ class Block:
         self.columns, self.rows = columns, rows = part.columns, part.rows
         matrix = compiled.matrix[rows]
         self._master_part = matrix[:, np.flatnonzero(compiled.master)]
+        master = compiled.master
+        self._master_bounds = compiled.col_lower[master], compiled.col_upper[master]
+        self._whole = compiled.integer[master] & (compiled.col_lower[master] == 0.0)
         own = matrix[:, columns]
         mendable = compiled.mendable[rows]
         # Excess loosens a row as the column that mends it does: down from a most, up from a least.
@@ -264,4 +288,7 @@ class Block:
         constant = float(price[held] @ side[held]) + float(reduced[~free] @ bound[~free])
         slope = -(self._master_part.T @ price)
         slope[np.abs(slope) < 1e-11] = 0.0
-        return Cut(self.number, constant, slope, feasibility)
+        lower, upper = self._master_bounds
+        used = slope != 0.0
+        most = constant + float(np.maximum(slope[used] * lower[used], slope[used] * upper[used]).sum())
+        return Cut(self.number, constant, slope, feasibility, most - (0.0 if feasibility else self.floor), self._whole)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import time
 from concurrent.futures import ThreadPoolExecutor, wait
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -365,7 +365,7 @@ class _Run:
         for cut in broken:
             further = max(cut.value(x), CLEARLY * cut.scale)
             for master in self.masters:
-                master.add(replace(cut, constant=cut.constant + further))
+                master.add(cut.moved(further))
         return len(broken)
 
     def _propose(self, aim: float, exact: bool) -> Proposal:

@@ -82,8 +82,8 @@ class Master:
     def add(self, cut: Cut) -> None:
         """Add a cut, scaled so that its largest coefficient is one."""
         row = self.solver.getNumRow()
-        index = np.flatnonzero(cut.slope)
-        value = cut.slope[index]
+        index = np.flatnonzero(cut.tight)
+        value = cut.tight[index]
         if not cut.feasibility:
             index, value = np.append(index, self.count + cut.block), np.append(value, -1.0)
         scale = cut.scale

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -9,14 +10,15 @@ import pyomo.environ as pyo
 import pytest
 from scipy import sparse
 from scipy.sparse import csgraph
-from solved_case import built
+from solved_case import built, planned
 from tiny_case import at, fleet, rich, tiny
 
 from procure.families import contents
+from procure.plan import Status
 from procure.program import build as build_program
 from procure.program.declare import More, Undeclared, block_rows, first_stage, first_stage_rows, recourse
 from procure.program.part import Part
-from procure.solver.blocks import parts_of
+from procure.solver.blocks import Cut, parts_of
 from procure.solver.compile import Compiled, compile_program
 from procure.solver.decompose import Decomposition
 from procure.solver.highs import Options
@@ -213,3 +215,24 @@ def test_more_of_what_helps_never_raises_what_a_cut_asks_for_and_more_of_what_hu
                 assert (slope[helps == More.HURTS] >= 0.0).all()
                 assert (slope[helps == More.APART] == 0.0).all()
     assert seen > 0
+
+
+@pytest.mark.parametrize("positions", [6.0, 1.0])
+def test_a_unit_that_is_many_times_the_demand_is_bought_all_the_same_and_nothing_where_none_fits(positions):
+    """A rack for 0.01 requests/s: a fleet without any broke its cut by what counted as rounding of so steep a slope."""
+    case = tiny(peaks={"chat": [0.01] * 3}, sites=({"positions": positions},))
+    plan, whole = (planned(case, method=method) for method in ("decomposed", "whole"))
+    assert plan.status == whole.status == (Status.OPTIMAL if positions > 1.5 else Status.SHORT)
+    assert plan.objective_usd == pytest.approx(whole.objective_usd, rel=1e-9)
+    assert plan.purchases["count"].sum() == (positions > 1.5)
+
+
+def test_a_tight_cut_turns_down_the_same_whole_fleets_and_leaves_continuous_columns_alone():
+    """5 short: one of the first column mends 1e12, of the second 2, of the third, which is not whole, 100."""
+    cut = Cut(0, 5.0, np.array([-1e12, -2.0, -100.0]), True, 5.0, np.array([True, True, False]))
+    assert cut.tight.tolist() == [-5.0, -2.0, -100.0]
+    assert cut.scale == 100.0
+    assert cut.moved(1.0).tight.tolist() == [-6.0, -2.0, -100.0]
+    for x in itertools.product(range(3), range(4), (0.0, 0.01, 0.05)):
+        raw = cut.constant + float(cut.slope @ np.array(x))
+        assert (cut.value(np.array(x)) <= 1e-9) == (raw <= 1e-9), x
