@@ -165,8 +165,8 @@ def _decoding(
         racks=("racks", "sum"), buckets=("racks", "size")
     )
     most = found.groupby(GROUP)["buckets"].transform("max")
-    found = _large_enough(found[found["buckets"] == most].drop(columns="buckets"), least)
-    return _loads(found, sku)
+    found = found[found["buckets"] == most].drop(columns="buckets")
+    return _loads(_large_enough(found, found["llm"].map(least), GROUP), sku)
 
 
 def _standing(ways: pd.DataFrame, stands: set[tuple[str, int]]) -> pd.DataFrame:
@@ -200,16 +200,15 @@ def _filling(
 def _prefill_size(sized: pd.DataFrame, llm: Mapping[str, str], least: Any) -> pd.DataFrame:
     """One size for each workload and pool: the smallest of at least the GPUs stated; the largest where none is."""
     each = ["workload", "sku"]
-    enough = sized["gpus"] >= sized["workload"].map(llm).map(least)
-    largest = sized["gpus"] == sized.groupby(each)["gpus"].transform("max")
-    return sized[enough | largest].sort_values([*each, "gpus"]).drop_duplicates(each)
+    large = _large_enough(sized, sized["workload"].map(llm).map(least), each)
+    return large.sort_values([*each, "gpus"]).drop_duplicates(each)
 
 
-def _large_enough(found: pd.DataFrame, least: Any) -> pd.DataFrame:
-    """Sizes of at least the GPUs stated; the largest where none is."""
-    enough = found["gpus"] >= found["llm"].map(least)
-    largest = found["gpus"] == found.groupby(GROUP)["gpus"].transform("max")
-    none = ~enough.groupby([found[name] for name in GROUP]).transform("any")
+def _large_enough(found: pd.DataFrame, least: pd.Series, each: list[str]) -> pd.DataFrame:
+    """Of each group the sizes of at least so many GPUs; the largest where there is none."""
+    enough = found["gpus"] >= least
+    largest = found["gpus"] == found.groupby(each)["gpus"].transform("max")
+    none = ~enough.groupby([found[name] for name in each]).transform("any")
     return found[(enough | (none & largest)).astype(bool)]
 
 
@@ -228,10 +227,7 @@ def _both(decoding: pd.DataFrame, filling: pd.DataFrame, sku: Mapping[str, SkuRo
     alone = decoding[decoding["lpx_sku"] == ""]
     pair = alone.merge(filling[[*GROUP, "racks", "gpus"]], on=GROUP, suffixes=("", "_prefill"))
     pair["racks"] += pair["racks_prefill"]
-    enough = pair["gpus"] >= pair["gpus_prefill"]
-    largest = pair["gpus"] == pair.groupby(GROUP)["gpus"].transform("max")
-    none = ~enough.groupby([pair[name] for name in GROUP]).transform("any")
-    return _loads(pair.loc[(enough | (none & largest)).astype(bool), list(alone.columns)], sku)
+    return _loads(_large_enough(pair, pair["gpus_prefill"], GROUP)[list(alone.columns)], sku)
 
 
 def _whole(load: Any) -> Any:
