@@ -11,9 +11,10 @@ import procure
 from procure.catalogue import packaged_path
 from procure.instance import build
 from procure.program import build as build_program
-from procure.solver import decompose
 from procure.solver.compile import compile_program
+from procure.solver.decompose import Decomposition
 from procure.solver.highs import Options, Progress
+from procure.solver.search import Search
 
 
 def main() -> None:
@@ -27,7 +28,7 @@ def main() -> None:
     compiled = compile_program(build_program(build(procure.Case.read(options.case))))
     marks: dict[str, float] = {}
     start = time.process_time()
-    inner = decompose._Run._whole_relaxation
+    inner = Search.whole_relaxation
 
     def relaxation(self: Any) -> Any:
         began = time.process_time()
@@ -39,9 +40,9 @@ def main() -> None:
         if progress.incumbent is not None:
             marks.setdefault("first plan", time.process_time() - start)
 
-    decompose._Run._whole_relaxation = relaxation  # type: ignore[method-assign]
+    Search.whole_relaxation = relaxation  # type: ignore[method-assign]
     search = Options(options.gap, options.time_limit, threads=1, seed=options.seed, progress=listen)
-    found = decompose.Decomposition(compiled, search).solve("cost", 0.0)
+    found = Decomposition(compiled, search).solve("cost", 0.0)
     marks["end"] = time.process_time() - start
     print(f"{options.case.name}, gap {options.gap:g}, seed {options.seed}: {found.status}")
     print(f"{found.objective} M USD, bound {found.bound}")

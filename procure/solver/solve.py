@@ -32,10 +32,11 @@ from procure.program import build as build_program
 from procure.schema import Span
 from procure.solver.answer import Values, tables_of
 from procure.solver.compile import Compiled, compile_program, limited
-from procure.solver.decompose import Decomposition, Solution
+from procure.solver.decompose import Decomposition
 from procure.solver.explain import causes
 from procure.solver.fair import even_out
 from procure.solver.highs import Options, Progress, relative_gap, write_mps
+from procure.solver.solution import Solution
 from procure.solver.violation import smallest_violation
 from procure.solver.whole import solve_whole
 from procure.timekey import one_block, summed, time_keys

@@ -8,8 +8,8 @@ import highspy
 import numpy as np
 
 from procure.solver.compile import Compiled, limited
-from procure.solver.decompose import Solution
 from procure.solver.highs import Options, be_exact, load, new_solver, run, set_option
+from procure.solver.solution import Solution
 
 
 def solve_whole(compiled: Compiled, options: Options, objective: str, most_short: float | None) -> Solution:

@@ -1,0 +1,423 @@
+"""One stage of the search: a master for one objective, and cuts from the quarters that answer its fleets.
+
+The master holds the fleet, the money and cuts from the quarters' duals: θ_b ≥ cost of serving quarter b, and cuts that
+forbid fleets which cannot serve. The LP phase collects cuts for the relaxation at points between the master's answer
+and one known to be servable (in-out); then the master is solved in integers and the quarters answer its fleets until
+incumbent and bound meet. The bound is the master's: every cut is valid, so it bounds the whole program.
+"""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+
+from procure.families.scales import BASIS_POINTS
+from procure.solver.blocks import NEGLIGIBLE, Cut, Outcome
+from procure.solver.compile import limited, tolerates
+from procure.solver.highs import (
+    INFINITY,
+    SECONDS_BETWEEN_REPORTS,
+    OutOfTime,
+    load,
+    new_solver,
+    relative_gap,
+    run,
+    set_option,
+)
+from procure.solver.master import Master, Proposal
+from procure.solver.solution import Solution
+from procure.solver.split import Split
+
+ROUGH_GAP = 0.03
+"""Relative gap of the first masters in integers."""
+FIRST_WEIGHT = 0.5
+"""How far from the point inside towards the master's point the relaxation looks for cuts."""
+LEAST_ROUNDS = 4
+"""Masters of the relaxation that are asked for cuts around its optimum, though its duals give the bound at once."""
+PATIENCE = 6
+"""Masters of the relaxation that may pass without the bound moving much."""
+CLEARLY = 1e-6
+"""Units of the column that mends it most by which a cut is moved that keeps being broken by rounding."""
+ROUGH_SECONDS = 10.0
+"""CPU seconds that a master which need not be close may take."""
+NEAR_UNITS = 1.0
+"""Units of each kind by which a fleet near the incumbent differs from it at most."""
+NEAR_GAP = 0.002
+"""Relative gap of masters near the incumbent: little is left to choose there."""
+NEAR_FLEETS = 4
+"""Fleets near the incumbent that are asked about in a row, while it says little; one each time later."""
+MEND_GAP = 0.01
+"""Relative gap of masters near a fleet that nearly serves."""
+
+
+class Search:
+    """A stage for one objective; it ends with :meth:`solve`."""
+
+    def __init__(self, parent: Split, objective: str, most_short: float | None) -> None:
+        self.parent, self.objective, self.most_short = parent, objective, most_short
+        self.options = parent.options
+        self.master = Master(
+            parent.compiled, parent.columns, parent.rows, parent.blocks, objective, most_short, parent.options
+        )
+        self.masters = [self.master]
+        """All that are told what the quarters answer."""
+        self.master.listener = self._tell
+        self._told = 0.0
+        self.inside: np.ndarray | None = None
+        """A point of the relaxation that can be served."""
+        self.best: np.ndarray | None = None
+        self.best_cost = float("inf")
+        self.best_outcomes: list[Outcome] = []
+        self.bound = -float("inf")
+        self.iterations = 0
+        self._proposed: set[bytes] = set()
+        self._last: list[Outcome] = []
+        self.margin = np.zeros(len(parent.blocks))
+        """Basis points that recent fleets were short of, per block."""
+        for cut in parent.cuts:
+            self.master.add(cut)
+
+    def _learn(self, outcomes: list[Outcome], x: np.ndarray, theta: np.ndarray) -> int:
+        """Keep the cuts that the master's own point breaks; the number of them."""
+        new = 0
+        for outcome in outcomes:
+            cut = outcome.cut
+            limit = 0.0 if cut.feasibility else theta[cut.block]
+            rounding = 0.0 if cut.feasibility else 1e-6 * max(1.0, abs(limit))
+            if cut.value(x) > limit + max(rounding, NEGLIGIBLE * cut.scale):
+                self._keep(cut)
+                new += 1
+        return new
+
+    def _keep(self, cut: Cut) -> None:
+        self.parent.cuts.append(cut)
+        for master in self.masters:
+            master.add(cut)
+
+    def _with_excess(self, x: np.ndarray, outcomes: list[Outcome]) -> np.ndarray:
+        """The same fleet with the shortfall that its quarters turn out to need."""
+        served = x.copy()
+        for block, outcome in zip(self.parent.blocks, outcomes, strict=True):
+            served[block.short_columns] += outcome.excess
+        return served
+
+    def _offer(self, x: np.ndarray, outcomes: list[Outcome]) -> None:
+        """Take a fleet as incumbent if it can be served within the shortfall allowed."""
+        if any(np.isinf(o.excess) for o in outcomes):
+            return
+        served = self._with_excess(x, outcomes)
+        self.parent.remember(served, float(self.parent.compiled.cost[self.parent.columns] @ served))
+        if any(o.cost is None for o in outcomes) and self.objective == "cost":
+            if self.most_short is None or served[self.parent.shorts].sum() > self.most_short:
+                return
+            outcomes = self.parent.evaluate(served, "cost")
+            if any(o.cost is None for o in outcomes):
+                return
+        total = float(self.master.cost[: len(served)] @ served)
+        if self.objective == "cost":
+            total += sum(o.cost or 0.0 for o in outcomes)
+        if total < self.best_cost:
+            self.best, self.best_cost, self.best_outcomes = served, total, outcomes
+            if self.objective == "cost":
+                self.options.unhurried()
+
+    def _start(self) -> np.ndarray | None:
+        """The incumbent as the master knows it, with what its quarters cost."""
+        if self.best is None:
+            return None
+        costs = [o.cost or 0.0 if self.objective == "cost" else 0.0 for o in self.best_outcomes]
+        return np.append(self.best, costs)
+
+    def _tell(self, bound: float) -> None:
+        """Report the bound of a running search, now and then."""
+        now = time.perf_counter()
+        if now - self._told >= SECONDS_BETWEEN_REPORTS:
+            self._told = now
+            self.options.report(self.objective, self._incumbent(), max(self.bound, bound))
+
+    def _enough(self) -> float:
+        """The bound at which the incumbent is good enough."""
+        if self.best is None:
+            return INFINITY
+        if self.objective == "shortfall":
+            return self.best_cost - self._target()
+        return self.best_cost - self._target() * abs(self.best_cost)
+
+    def _gap(self) -> float:
+        if self.best is None:
+            return float("inf")
+        if self.objective == "shortfall":
+            return max(0.0, self.best_cost - self.bound)
+        return relative_gap(self.best_cost, self.bound)
+
+    def _far_off(self) -> bool:
+        """Whether there is no incumbent yet, or one that says little about where the best is."""
+        return self.best is None or (self.objective == "cost" and self._gap() > max(ROUGH_GAP, self._target()))
+
+    def _target(self) -> float:
+        return self.parent.compiled.short_tolerance if self.objective == "shortfall" else self.options.gap
+
+    def solve(self) -> Solution:
+        """LP phase, then integers.
+
+        The master is first solved roughly: its fleets need not be the best to show which cuts are missing. It is solved
+        more closely each time its fleet turns out to be what the quarters say, and with all its integers at the end.
+        """
+        try:
+            return self._search()
+        except OutOfTime:
+            return self._finish()
+
+    def _search(self) -> Solution:
+        if self.parent.nearest is None:
+            self._begin()
+        elif not tolerates(self.most_short):
+            self._take_over(self.parent.nearest)
+        outcome = self._relaxation()
+        if outcome is not None:
+            return outcome
+        if self.best is None:
+            self._round_up()
+        aim, exact = ROUGH_GAP, False
+        while self._gap() > self._target() and self.options.left() > 0:
+            self.iterations += 1
+            aim = max(min(aim, self._gap() / 3), self._closest())
+            found = self._propose(aim, exact)
+            if found.status == "infeasible":
+                return Solution("infeasible", None, None, None, self.iterations)
+            if found.bound is not None:
+                self.bound = max(self.bound, found.bound)
+            if self._gap() <= self._target():
+                break
+            if found.x is None:
+                found = self.master.whole(1.0, INFINITY, INFINITY, None)
+            if found.status == "infeasible":
+                return Solution("infeasible", None, None, None, self.iterations)
+            if found.x is None or found.theta is None:
+                break
+            new = self._visit(found.x, found.theta)
+            if new and self._again(found.x):
+                new = self._tighten(found.x)
+            self._mend(found.x)
+            if self._far_off():
+                self._try_with_margin()
+                self._look_near(NEAR_FLEETS)
+            elif new:
+                self._look_near(1)
+            self.options.report(self.objective, self._incumbent(), self.bound)
+            beside = self.inside if self.inside is not None and self._far_off() else self.best
+            if beside is not None and new and self._gap() > self._target():
+                self._visit(found.x, found.theta, 0.5 * (found.x + beside))
+            elif not new and aim > self._closest():
+                aim = max(aim / 4, self._closest())
+            elif not new and not exact:
+                exact = True
+            elif not new:
+                break
+        return self._finish()
+
+    def _begin(self) -> None:
+        """Ask about the cheapest fleet that the master knows of, as a rule what stands: short or not, it is a plan."""
+        found = self.master.whole(ROUGH_GAP, ROUGH_SECONDS, INFINITY, None)
+        if found.x is not None and found.theta is not None:
+            self._visit(found.x, found.theta)
+
+    def _take_over(self, x: np.ndarray) -> None:
+        """Take the nearest fleet of earlier stages for the incumbent, as far as this stage allows its shortfall."""
+        x = x.copy()
+        if self.objective == "shortfall":
+            x[self.parent.shorts] = 0.0  # the quarters say anew what they are short of
+        self._offer(x, self.parent.evaluate(x, self.objective))
+        self.options.report(self.objective, self._incumbent(), None)
+
+    def _round_up(self) -> None:
+        """A first plan: a fleet in whole numbers that has no less than the point inside."""
+        if self.inside is None or self.options.left() <= 0:
+            return
+        columns = self.parent.helping, self.parent.hurting
+        first = self.master.no_worse(self.inside, *columns, ROUGH_GAP, ROUGH_SECONDS)
+        if first.x is not None and first.theta is not None:
+            self._visit(first.x, first.theta)
+            self.options.report(self.objective, self._incumbent(), self.bound)
+
+    def _again(self, x: np.ndarray) -> bool:
+        """Whether the master has proposed this fleet before."""
+        fleet = np.round(x, 6).tobytes()
+        known = fleet in self._proposed
+        self._proposed.add(fleet)
+        return known
+
+    def _tighten(self, x: np.ndarray) -> int:
+        """Turn down for good a fleet that the master takes for servable up to its rounding, though no quarter does.
+
+        The cuts that the fleet breaks are moved by what they are broken by, or a millionth of the unit that mends most,
+        and are of this search alone. Returns their number: none where it is a matter of cost, which then is known.
+        """
+        broken = [o.cut for o in self._last if o.cut.feasibility and o.cut.value(x) > 0.0]
+        for cut in broken:
+            further = max(cut.value(x), CLEARLY * cut.scale)
+            for master in self.masters:
+                master.add(cut.moved(further))
+        return len(broken)
+
+    def _propose(self, aim: float, exact: bool) -> Proposal:
+        """The master's next fleet within a gap; ``exact`` has its bound with every integer whole."""
+        cpu_s = ROUGH_SECONDS if aim > self._closest() else INFINITY
+        if exact:
+            return self.master.whole(aim, cpu_s, self._enough(), self._start())
+        size = self.best_cost if self.best is not None else self.bound
+        return self.master.nearly_whole(aim, cpu_s, self._enough(), self._start(), size)
+
+    def _try_with_margin(self) -> None:
+        """Look for an incumbent at a distance from the cuts that grows with what fleets are short of."""
+        if not self.margin.any() or self.options.left() <= 0:
+            return
+        found = self.master.with_margin(self.margin, ROUGH_GAP, ROUGH_SECONDS)
+        if found.x is None or found.theta is None:
+            self.margin /= 4  # no fleet has that much room
+            return
+        self._visit(found.x, found.theta)
+
+    def _near(self, x: np.ndarray, gap: float) -> Proposal:
+        """The master's best fleet within a unit of each kind of another one."""
+        return self.master.near(x, NEAR_UNITS, gap, ROUGH_SECONDS)
+
+    def _look_near(self, fleets: int) -> None:
+        """Look for better fleets a few units from the incumbent, where few cuts are missing.
+
+        The cheapest fleet that all cuts allow is short in quarters of which too little is known; near a fleet that is
+        served, each answer is a better fleet or tells what the last unit left out is good for.
+        """
+        for _ in range(fleets):
+            if self.best is None or self._gap() <= self._target() or self.options.left() <= 0:
+                return
+            found = self._near(self.best, NEAR_GAP)
+            if found.x is None or found.theta is None or not self._visit(found.x, found.theta):
+                return
+
+    def _mend(self, x: np.ndarray) -> None:
+        """Look for a fleet that is served within one unit of one that nearly is.
+
+        Each answer says what the last unit that is missing must be; a whole master would look for it everywhere.
+        """
+        for _ in range(NEAR_FLEETS):
+            if not any(o.excess > 0.0 for o in self._last) or self.options.left() <= 0:
+                return
+            found = self._near(x, MEND_GAP)
+            if found.x is None or found.theta is None or not self._visit(found.x, found.theta):
+                return
+
+    def _closest(self) -> float:
+        """The relative gap of the master that leaves room for the cuts' own tolerance."""
+        return 0.0 if self.objective == "shortfall" else self.options.gap / 3
+
+    def _visit(self, x: np.ndarray, theta: np.ndarray, point: np.ndarray | None = None) -> int:
+        """Ask the blocks about a fleet of the master, or about a point beside it for deeper cuts; cuts learnt."""
+        outcomes = self.parent.evaluate(x if point is None else point, self.objective)
+        if point is None:
+            self._last = outcomes
+        new = self._learn(outcomes, x, theta)
+        if point is None:
+            self._offer(x, outcomes)
+            excess = np.array([o.excess if np.isfinite(o.excess) else 0.0 for o in outcomes])
+            more = np.minimum(np.maximum(1.5 * self.margin, 1.2 * excess), BASIS_POINTS)
+            self.margin = np.where(excess > 0.0, more, self.margin)
+        return new
+
+    def _relaxation(self) -> Solution | None:
+        """Collect cuts for the relaxation, between the master's point and one that can be served.
+
+        The first point inside is the optimum of the whole relaxation, from the interior-point method; its duals are the
+        first cuts, and as a rule all that are needed here. Ends when the bound has come near the cost of the point
+        inside, or has stalled: masters in integers find the missing cuts faster than the relaxation's tail.
+        """
+        self.options.report("whole relaxation", None, None)
+        inside, reached = self.whole_relaxation()
+        self.inside = inside
+        weight = FIRST_WEIGHT
+        bounds: list[float] = []
+        while self.options.left() > 0:
+            found = self.master.relaxed()
+            if found.status == "infeasible":
+                return Solution("infeasible", None, None, None)
+            if found.x is None or found.theta is None:
+                return None
+            self.bound = max(self.bound, -float("inf") if found.bound is None else found.bound)
+            bounds.append(self.bound)
+            if len(bounds) == 1 and self._reaches(reached):
+                self._round_up()
+            if len(bounds) > LEAST_ROUNDS and self._reaches(reached):
+                return None
+            outside, theta = found.x, found.theta
+            point = outside if inside is None else weight * outside + (1 - weight) * inside
+            outcomes = self.parent.evaluate(point, self.objective)
+            new = self._learn(outcomes, outside, theta)
+            self.options.report(f"{self.objective} relaxation", self._incumbent(), self.bound)
+            counted = self.objective == "shortfall" and all(np.isfinite(o.excess) for o in outcomes)
+            if counted:
+                point = self._with_excess(point, outcomes)
+            if counted or all(o.cost is not None for o in outcomes):
+                inside = self.inside = point
+                reached = float(self.master.cost[: len(point)] @ point) + sum(o.cost or 0.0 for o in outcomes)
+            if inside is not None and self._stalled(bounds):
+                return None
+            if not new and (inside is None or weight >= 1.0):
+                return None
+            weight = FIRST_WEIGHT if new else 1.0
+        return None
+
+    def _reaches(self, cost: float) -> bool:
+        """Whether the bound is about the cost of a point of the relaxation."""
+        near = self.options.gap / 20 * abs(cost) if self.objective == "cost" else self._target() / 10
+        return cost - self.bound <= near
+
+    def _stalled(self, bounds: list[float]) -> bool:
+        """Whether the last masters of the relaxation moved the bound too little to go on."""
+        if len(bounds) <= PATIENCE:
+            return False
+        moved = bounds[-1] - bounds[-1 - PATIENCE]
+        return moved <= self._target() * (abs(bounds[-1]) if self.objective == "cost" else 1.0) / 5
+
+    def whole_relaxation(self) -> tuple[np.ndarray | None, float]:
+        """The master columns of the whole relaxation's optimum and its value; None and infinity where it has none.
+
+        Its row duals are the first cuts: with them alone the master's relaxation is as high as the whole one.
+        """
+        if self.parent.relaxed is not None:  # of a stage that allowed less shortfall, and its cuts are known
+            return self.parent.relaxed, float("inf")
+        return self._relaxation_of(self.objective, self.most_short)
+
+    def _relaxation_of(self, objective: str, most_short: float | None) -> tuple[np.ndarray | None, float]:
+        """The whole relaxation of an objective with the total shortfall held to a most, by interior point."""
+        compiled = self.parent.compiled
+        solver = new_solver(self.options)
+        set_option(solver, "solver", "ipx")
+        set_option(solver, "run_crossover", "off")
+        stage = limited(compiled, most_short)
+        cost = compiled.cost if objective == "cost" else compiled.shortfall
+        load(solver, stage.matrix, cost, (stage.row_lower, stage.row_upper), (compiled.col_lower, stage.col_upper))
+        answer = run(solver, self.options.left())
+        if answer.values is None or answer.objective is None:
+            return None, float("inf")
+        if answer.row_dual is not None:
+            for block in self.parent.blocks:
+                cut = block.cut(answer.row_dual[block.rows], feasibility=objective == "shortfall")
+                if cut is not None:
+                    self._keep(cut)
+        inside = np.asarray(answer.values[self.parent.columns])
+        if objective == "cost":
+            self.parent.relaxed = inside
+        return inside, answer.objective
+
+    def _incumbent(self) -> float | None:
+        return self.best_cost if self.best is not None else None
+
+    def _finish(self) -> Solution:
+        if self.best is None:
+            return Solution("limit", None, None, self.bound, self.iterations)
+        values = self.parent.values(self.best, self.best_outcomes)
+        if self.bound > self.best_cost + 1e-4 * max(1.0, abs(self.best_cost)):
+            raise RuntimeError(f"the bound {self.bound} is above the plan's {self.best_cost}: a cut cannot be right")
+        status = "optimal" if self._gap() <= self._target() else "limit"
+        return Solution(status, values, self.best_cost, min(self.bound, self.best_cost), self.iterations)

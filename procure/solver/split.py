@@ -1,0 +1,101 @@
+"""The program split into a master over the fleet and one block of service for each quarter.
+
+Given the integers and the few columns that tie quarters together, the service of each quarter is its own LP.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor, wait
+
+import numpy as np
+
+from procure.program.declare import More
+from procure.solver.blocks import Block, Cut, Outcome, parts_of
+from procure.solver.compile import Compiled, tolerates
+from procure.solver.highs import Options, OutOfTime
+from procure.solver.solution import Solution
+
+FINISHING_SECONDS = 60.0
+"""Wall seconds at most to make a plan of the fleet that is kept when time is over; one round of quarters each."""
+
+
+class Split:
+    """A compiled program split into a master and blocks, and what its stages share: cuts, nearest fleet, relaxation."""
+
+    def __init__(self, compiled: Compiled, options: Options) -> None:
+        self.compiled = compiled
+        self.options = options
+        self.columns = np.flatnonzero(compiled.master)
+        self.blocks = [Block(i, compiled, part, compiled.cost, options) for i, part in enumerate(parts_of(compiled))]
+        self.rows = np.flatnonzero(compiled.row_block < 0)
+        self.cuts: list[Cut] = []
+        self._strict = False
+        self._workers = ThreadPoolExecutor(2)
+        whole, helps = compiled.integer[self.columns], compiled.helps[self.columns]
+        self.helping, self.hurting = (np.flatnonzero(whole & (helps == way)) for way in (More.HELPS, More.HURTS))
+        """Integer master columns of which more only loosens the rows of the blocks, and of which more only tightens
+        them."""
+        shorts = compiled.shortfall[self.columns] != 0.0
+        self.shorts = np.flatnonzero(shorts)
+        self.nearest: np.ndarray | None = None
+        """The fleet that falls least short of those asked about, the cheapest of them, with its shortfall."""
+        self._nearest_rank = float("inf"), float("inf")
+        self.relaxed: np.ndarray | None = None
+        """The optimum of the whole relaxation of cost, once one was found."""
+
+    def remember(self, x: np.ndarray, money: float) -> None:
+        """Keep a fleet that can be served, with its shortfall among ``x``, if it is the nearest to serve all so far."""
+        rank = round(float(x[self.shorts].sum()) / self.compiled.short_tolerance), money
+        if rank < self._nearest_rank:
+            self.nearest, self._nearest_rank = x.copy(), rank
+
+    def kept(self) -> tuple[Solution, Solution] | None:
+        """The nearest fleet as a plan: its shortfall, and its cheapest service; None where no fleet was asked about.
+
+        For a search that ended before the stages did. It takes two rounds of quarters, whatever time is left.
+        """
+        if self.nearest is None:
+            return None
+        with self.options.finishing(FINISHING_SECONDS):
+            try:
+                return self._kept(self.nearest.copy())
+            except OutOfTime:
+                return None
+
+    def _kept(self, x: np.ndarray) -> tuple[Solution, Solution] | None:
+        self.regime(None)
+        x[self.shorts] = 0.0
+        outcomes = self.evaluate(x, "shortfall")
+        for block, outcome in zip(self.blocks, outcomes, strict=True):
+            x[block.short_columns] += outcome.excess
+        outcomes = self.evaluate(x, "cost")
+        if not np.isfinite(x).all() or any(o.cost is None for o in outcomes):
+            return None
+        values = self.values(x, outcomes)
+        cost, short = float(self.compiled.cost @ values), float(self.compiled.shortfall @ values)
+        return Solution("limit", values, short, 0.0), Solution("limit", values, cost, None)
+
+    def values(self, x: np.ndarray, outcomes: list[Outcome]) -> np.ndarray:
+        """The columns of the whole program, from the fleet and what its blocks say."""
+        values = np.zeros(len(self.compiled.columns))
+        values[self.columns] = x
+        for block, outcome in zip(self.blocks, outcomes, strict=True):
+            values[block.columns] = outcome.values
+        return values
+
+    def regime(self, most_short: float | None) -> None:
+        """Let the blocks tolerate what counts as served, or not, as a stage does."""
+        for block in self.blocks:
+            block.tolerate(tolerates(most_short))
+        if self._strict and tolerates(most_short):
+            self.cuts.clear()  # they hold where nothing is tolerated, and no further
+        if self._strict == tolerates(most_short):
+            self._nearest_rank = float("inf"), float("inf")  # short otherwise than it was said to be
+        self._strict = not tolerates(most_short)
+
+    def evaluate(self, x: np.ndarray, objective: str) -> list[Outcome]:
+        """What every block says at a fleet."""
+        act = (lambda b: b.serve(x)) if objective == "cost" else (lambda b: b.shortfall(x))
+        asked = [self._workers.submit(act, block) for block in self.blocks]
+        wait(asked)  # all of them, also where one is out of time: the next stage must find their solvers at rest
+        return [answer.result() for answer in asked]
