@@ -21,9 +21,9 @@ def stored(folder: Path) -> tuple[pd.DataFrame, list[str]]:
 
     Returns:
         a table with the columns :data:`COLUMNS`. ``what`` is plan or the verb of a study, whose points are not listed
-        each; its status says how many of its changes have a plan, failed and are left, its cost and gap are those of
-        its cheapest and of its widest. ``made`` is ISO 8601 in UTC: of a plan of earlier releases when its file was
-        written.
+        each; its status says how many of its changes have a plan, failed and are left, its cost is that of the case as
+        it stands (of the cheapest change where it did not solve that), its gap the widest. ``made`` is ISO 8601 in UTC:
+        of a plan of earlier releases when its file was written.
 
     Raises:
         InputError: no such folder.
@@ -67,12 +67,13 @@ def _study(place: Path) -> dict[str, Any]:
     counts = [(len(done), "with a plan"), (len(outcomes) - len(done), "failed"), (left, "left")]
     with guard_reader(str(place / OUTCOMES), "Lines written by a study are needed."):
         gaps = [outcome.facts["gap"] for outcome in done if outcome.facts["gap"] is not None]
-        costs = [float(outcome.facts["objective_usd"]) for outcome in done]
+        costs = {outcome.number: float(outcome.facts["objective_usd"]) for outcome in done}
+        as_it_stands = [cost for number, cost in costs.items() if not record["changes"][number - 1]]
     return {
         "what": record["study"],
         "case": record["case"],
         "status": ", ".join(f"{count} {word}" for count, word in counts if count),
-        "objective_usd": min(costs, default=None),
+        "objective_usd": min(as_it_stands or costs.values(), default=None),
         "gap": max(gaps, default=None),
         "made": record["provenance"]["made"],
         "input_hash": record["input_hash"],

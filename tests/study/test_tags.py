@@ -12,6 +12,7 @@ from tiny_case import tiny
 
 from procure.cli import main
 from procure.study import NothingToCompare, price_tags
+from procure.study.stored import stored
 
 IDLE = "=nothing [/x]"
 """A name that a spreadsheet takes for a formula and a terminal for markup."""
@@ -50,9 +51,15 @@ def test_a_workload_that_asks_for_nothing_costs_nothing(tags):
     assert nothing["tag_usd"] == pytest.approx(0.0, abs=1.0)
     assert nothing["million_tokens"] == 0
     assert math.isnan(nothing["tag_usd_per_million_tokens"])
-    stored = pd.read_csv(folder / "tags.csv").set_index("workload")
-    assert stored.index.tolist() == ["chat", f"'{IDLE}"]
-    assert stored["tag_usd"].tolist() == pytest.approx(frame["tag_usd"].tolist())
+    written = pd.read_csv(folder / "tags.csv").set_index("workload")
+    assert written.index.tolist() == ["chat", f"'{IDLE}"]
+    assert written["tag_usd"].tolist() == pytest.approx(frame["tag_usd"].tolist())
+
+
+def test_a_list_shows_what_the_case_costs_as_it_stands_and_not_what_it_costs_without_anything(tags):
+    (row,) = stored(tags[1])[0].to_dict("records")
+    assert row["objective_usd"] == pytest.approx(planned(two_workloads(), gap=1e-6).objective_usd, rel=1e-6)
+    assert row["objective_usd"] > 0
 
 
 def test_a_study_that_was_stopped_at_once_has_nothing_to_compare_with():
