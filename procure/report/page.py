@@ -96,11 +96,9 @@ def headline(plan: Plan) -> str:
     if sold.empty:
         return order
     counts = grouped(sold, ["sku"])["count"].sum()
-    loss = summed(sold, "book_loss_usd")
-    return (
-        f"{order} Sell {words.listed(counts)}; this brings {words.usd(summed(sold, 'net_usd'))}, "
-        f"{words.usd(abs(loss))} {'under' if loss >= 0 else 'over'} book value."
-    )
+    brings = words.usd(summed(sold, "net_usd"))
+    loss = words.against_books(summed(sold, "book_loss_usd"))
+    return f"{order} Sell {words.listed(counts)}; this brings {brings}, {loss}."
 
 
 def facts(plan: Plan) -> list[tuple[str, str]]:
@@ -118,9 +116,9 @@ def facts(plan: Plan) -> list[tuple[str, str]]:
         ("Planned", words.quarter_ranges(planned)),
         ("Look-ahead", words.quarter_ranges(later) or "none"),
     ]
-    gap, bound = plan.summary.get("gap"), plan.summary.get("bound_usd")
-    if gap is not None and bound is not None:
-        found.insert(2, ("Proven within", f"{gap:.2%} or {words.usd(max(plan.objective_usd - bound, 0.0))}"))
+    gap = words.gap_in_short(plan)
+    if gap is not None:
+        found.insert(2, ("Proven within", " or ".join(gap)))
     return found
 
 

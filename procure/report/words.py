@@ -62,15 +62,24 @@ def planned_quarters(plan: Plan) -> list[str]:
     return list(plan.summary["planned_quarters"])
 
 
-def proven_gap(plan: Plan) -> str:
-    """How far the cost may be from the least possible: of all of it, in USD, and of what decisions move."""
-    gap, bound, standing = plan.summary.get("gap"), plan.summary.get("bound_usd"), plan.summary.get("standing_usd")
+def gap_in_short(plan: Plan) -> tuple[str, str] | None:
+    """How far the cost may be from the least possible, as a share of it and in USD; None where no bound is known."""
+    gap, bound = plan.summary.get("gap"), plan.summary.get("bound_usd")
     if gap is None or bound is None:
+        return None
+    return f"{gap:.2%}", usd(max(plan.objective_usd - bound, 0.0))
+
+
+def proven_gap(plan: Plan) -> str:
+    """The same with what it is of what decisions move, in words; empty where no bound is known."""
+    short, bound, standing = gap_in_short(plan), plan.summary.get("bound_usd"), plan.summary.get("standing_usd")
+    if short is None or bound is None:
         return ""
-    parts = [usd(max(plan.objective_usd - bound, 0.0))]
+    of_least, amount = short
+    parts = [amount]
     if standing is not None:
         parts.append(f"{gap_of_decided(plan.objective_usd, bound, standing):.2%} of what decisions move")
-    return f"{gap:.2%} of the least possible ({', '.join(parts)})"
+    return f"{of_least} of the least possible ({', '.join(parts)})"
 
 
 def status_sentence(plan: Plan) -> str:
@@ -208,9 +217,14 @@ def sale_sentences(plan: Plan, span: Span) -> list[str]:
     """What to sell in the quarters of a span: when, where, how many, for how much, at what loss in the books."""
     return [
         f"{s['quarter']}: sell {s['count']:,} {s['sku']} at {s['site']} (brings {usd(s['net_usd'])}, "
-        f"{usd(abs(s['book_loss_usd']))} {'under' if s['book_loss_usd'] >= 0 else 'over'} book value)"
+        f"{against_books(s['book_loss_usd'])})"
         for s in sales(plan, span)
     ]
+
+
+def against_books(loss_usd: float) -> str:
+    """What a sale brings against the value in the books, from its book loss."""
+    return f"{usd(abs(loss_usd))} {'under' if loss_usd >= 0 else 'over'} book value"
 
 
 def listed(counts: pd.Series) -> str:
