@@ -71,6 +71,13 @@ class Workload(Row):
     priority: float = col(
         "Weight of a request that is not served.", unit="weight", empty="premise column/workloads.priority", above=0.0
     )
+    min_served_share: float = col(
+        "Share of its requests that every planned quarter serves as promised at least; no plan serves less.",
+        unit="fraction",
+        empty="no least share",
+        minimum=0.0,
+        maximum=1.0,
+    )
     deferrable: bool = col("May wait for quiet hours; sized at its mean.", empty=_SCENARIO)
     ttft_s: float = col("Time to first token.", unit="s", empty=_TIER, above=0.0)
     tps_user: float = col(

@@ -116,7 +116,8 @@ def workloads_table(case: Case, demand: Demand) -> pd.DataFrame:
         own = stated[s.workload]
         ttft_share = s.ttft_share if np.isfinite(s.ttft_s) else 0.0
         llm = f"{own.card}, {own.weight_precision} weights, {own.kv_format} KV"
-        rows.append(Workload(s.workload, own.card, own.priority, ttft_share, s.ttft_s, s.tps_user, llm))
+        least = 0.0 if np.isnan(own.min_served_share) else own.min_served_share
+        rows.append(Workload(s.workload, own.card, own.priority, ttft_share, s.ttft_s, s.tps_user, llm, least))
     return Workload.frame(rows)
 
 

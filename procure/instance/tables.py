@@ -186,6 +186,7 @@ class Workload(Row):
     ttft_target_s: float = col("seconds to the first token that are asked for; inf: none", unit="s")
     tps_target: float = col("tokens/s of one user in the fastest phase that has tokens; 0: none", unit="tokens/s")
     llm: str = col("LLM as an instance holds it: the card with its formats of weights and cache; a name to compare")
+    min_served_share: float = col("share that every planned quarter serves as promised at least", unit="share")
 
 
 @row("short_prices")

@@ -54,7 +54,7 @@ class Infeasible(Exception):
 
     def __init__(self, lines: list[str]) -> None:
         self.lines = lines
-        super().__init__("No plan fits the limits, even with every request left unserved:\n  " + "\n  ".join(lines))
+        super().__init__("No plan fits the limits, whatever may be left unserved:\n  " + "\n  ".join(lines))
 
 
 class NoPlan(Exception):

@@ -32,7 +32,7 @@ def test_empty_cells_take_the_scenarios_values_and_the_list_says_so(small):
     assert talk["ttft_s"] == 1
     assert talk["weight_precision"] == "fp8"
     assert talk["reuse_curve"] == "chat"
-    later = ["lookahead_short_usd_per_request", "instance_gpus"]  # empty: they follow the load of each quarter
+    later = ["lookahead_short_usd_per_request", "instance_gpus", "min_served_share"]  # by load, or none
     assert not small.tables["workloads"].drop(columns=later).isna().any().any()
     assert "workloads.ttft_s: scenario chat at good" in small.defaults_used
     assert "case.toml utilisation_cap: premise case/utilisation_cap" in small.defaults_used

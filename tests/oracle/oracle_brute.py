@@ -182,6 +182,8 @@ class BruteForce:
             if not all(self.stands(t, own, gone[t], grown) for t, own in enumerate(states)):
                 continue
             short = sum(self.serve(t, states[t])[0] for t in range(self.planned))
+            if short == math.inf:
+                continue
             fitting.append((short, bought, sold, grown, states))
         assert fitting, "no plan fits"
         least = min(short for short, *_ in fitting)
@@ -408,7 +410,8 @@ class BruteForce:
                 weight = self.weights(t)
                 if t < self.planned:
                     short = rows.minimise(weight)
-                    assert short is not None
+                    if short is None:  # less than a workload's least share
+                        continue
                     for name in weight:
                         rows.most[name] = SERVED if short > 1e-6 else 0.0
                     cost = rows.minimise(load_cost(self.service, rows, t))

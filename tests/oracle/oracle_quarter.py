@@ -103,7 +103,8 @@ class Fleet:
         if not buckets:
             return
         asked = Asked(w, buckets, sum(service.rate(w, b) for b in buckets.values()), service.out_of_reach(t, w))
-        self.rows.most[t, "short", w] = 1.0
+        least = service.workloads[w].min_served_share if t < len(service.case.planned) else 0.0
+        self.rows.most[t, "short", w] = 1.0 - (least if np.isfinite(least) else 0.0)
         for site in service.site:
             hits: dict[tuple[int, str], Row] = defaultdict(dict)
             filled: dict[int, Row] = defaultdict(dict)

@@ -19,6 +19,14 @@ OLD = {"fleet": fleet(("a", "gb200-nvl72", 2, "2025Q1", 3.3e6))}
 DEAR = token_worth(60.0)
 
 
+def floor_for_the_lesser_tier() -> Any:
+    """Two racks have room for a part of what is asked for; the workload of no weight is still served by half."""
+    peaks = {"chat": [110, 60, 60], "batch": [60, 30, 30]}
+    case = tiny(peaks=peaks, workloads={"chat": {"priority": 50.0}, "batch": {"min_served_share": 0.5}},
+                sites=places(3.0))  # fmt: skip
+    return case, {GB: 2}
+
+
 def places(positions: float) -> tuple[dict[str, float]]:
     return ({"positions": positions},)
 
@@ -339,6 +347,7 @@ CASES: list[tuple[Callable[[], Any], set[str], set[str]]] = [
     (bought_and_sold_again, {GB}, set()),
     (room_after_removal, set(), {"positions"}),
     (late_prompts, {GB}, set()),
+    (floor_for_the_lesser_tier, {GB}, {"positions", "least share served"}),
     (late_beyond_the_promise, {"hgx-h100"}, {"late first tokens"}),
     (nothing_returns_in_time, {"hgx-h200"}, {"late first tokens"}),
     (small_llms_on_whole_servers, {"hgx-h200"}, {"racks for whole instances"}),
@@ -346,7 +355,7 @@ CASES: list[tuple[Callable[[], Any], set[str], set[str]]] = [
 ]
 QUICK = {
     small_llms_on_whole_servers, cmx_of_one_pod, a_second_lpx, least_order_and_supply, late_beyond_the_promise,
-    sales_one_at_a_time,
+    sales_one_at_a_time, floor_for_the_lesser_tier,
 }  # fmt: skip
 """Orders, sales, CMX, LPX and lateness in a second or two each; the others are slow."""
 

@@ -62,7 +62,7 @@ def _default() -> dict[str, pd.DataFrame]:
         "site_limits": [(t, SITE, "positions", 40.0) for t in range(3)],
         "pods": [(SITE, 4, 4, 3, 1, 1)],
         "upkeep": [(SITE, name, 2_000.0, 1_000.0, 1_000.0, 3_000.0) for name in price],
-        "workloads": [(W, CARD, 1.0, 0.9, 2.0, 20.0, CARD)],
+        "workloads": [(W, CARD, 1.0, 0.9, 2.0, 20.0, CARD, 0.0)],
         "short_prices": [(1, W, 1.0)],
         "tasks": [(1, W, 10.0, 1.0, 0.0)],
         "rates": [(1, W, 0, 100.0, 0.5), (1, W, 1, 50.0, 0.5)],
@@ -87,6 +87,7 @@ def workload(name: str, **stated: Any) -> tuple[Any, ...]:
         "ttft_target_s": 2.0,
         "tps_target": 20.0,
         "llm": CARD,
+        "min_served_share": 0.0,
         **stated,
     }
     return tuple(row[column] for column in TABLES["workloads"].by_column)

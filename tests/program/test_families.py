@@ -105,6 +105,14 @@ def short_in_the_planned_quarter(tables: Tables) -> None:
     tables["rates"] = pd.DataFrame([(0, W, 0, 100.0, 0.5)], columns=tables["rates"].columns)
 
 
+def half_of_the_planned_quarter_at_least(tables: Tables) -> None:
+    """Racks stand and work costs power; nothing else makes the plan serve the planned quarter."""
+    short_in_the_planned_quarter(tables)
+    standing(tables, "g", 14)
+    tables["serve"]["t"] = tables["prefill"]["t"] = 0
+    edit(tables, "workloads", {}, min_served_share=0.5)
+
+
 def one_lpx_copy_is_too_little(tables: Tables) -> None:
     lpx_points(tables, alone=True)
 
@@ -299,6 +307,7 @@ BINDING: dict[str, Any] = {
     "reserved_stands": reserved_and_well_paid_for,
     "demand_met": demand_alone,
     "short_counts_late": late_prompts_and_a_choice_of_points,
+    "least_share_served": half_of_the_planned_quarter_at_least,
     "shortfall_of_quarter": short_in_the_planned_quarter,
     "prefill_where_decoded": demand_alone,
     "work_within_racks": demand_alone,
@@ -382,6 +391,11 @@ def short_of_nothing(tables: Tables) -> None:
     tables["serve"]["t"] = tables["prefill"]["t"] = 0
 
 
+def work_that_is_free_and_must_be_done(tables: Tables) -> None:
+    half_of_the_planned_quarter_at_least(tables)
+    edit(tables, "upkeep", {}, decode_usd_per_quarter=0.0, prefill_usd_per_quarter=0.0)
+
+
 def lpx_that_stands_already(tables: Tables) -> None:
     lpx_copy_hardly_used(tables)
     standing(tables, "l", 8)
@@ -451,6 +465,7 @@ INERT: dict[str, Any] = {
     "reserved_stands": reserved_and_not_for_sale,
     "demand_met": worthless_work,
     "short_counts_late": prompts_late_within_the_share,
+    "least_share_served": work_that_is_free_and_must_be_done,
     "shortfall_of_quarter": short_of_nothing,
     "prefill_where_decoded": free_prefill,
     "work_within_racks": ample_fleet,

@@ -159,6 +159,10 @@ def planned_demand(tables: Any) -> None:
     rows(tables, "workloads", workload("v", priority=3.0))
 
 
+def three_quarters(tables: Any) -> None:
+    edit(tables, "workloads", {"workload": W}, min_served_share=0.75)
+
+
 POINTS = {"serve[p0,a]": 100 * 0.01, "serve[p1,a]": 50 * 0.02}
 FULL = {"prefill[o0,a]": 100 * 0.02, "prefill[o1,a]": 50 * 0.04}
 WORK = {**POINTS, **FULL}
@@ -204,6 +208,8 @@ ROWS: dict[str, list[tuple[Any, Any, dict[str, float], float | None, float | Non
         (of(a_quarter_late), (1, W), {"late[1,w]": 1, "short[1,w]": -1}, None, 0),
         (of(half_out_of_reach), (1, W), {"late[1,w]": 1, "short[1,w]": -1}, None, -1 / 6),
     ],
+    # three quarters of what is asked for at least: a quarter may be short
+    "least_share_served": [(of(planned_demand, three_quarters), (0, W), {"short[0,w]": 1}, None, 0.25)],
     "shortfall_of_quarter": [
         # weights 120·0.5·1 and 40·0.5·3: 60 and 60 of 120, in basis points
         (of(planned_demand), 0, {"short[0,w]": 5_000, "short[0,v]": 5_000, "quarter_short[0]": -1}, None, 0)

@@ -55,6 +55,16 @@ def test_a_fleet_that_no_limit_can_hold_is_infeasible_and_the_limit_is_named(sit
 
 
 @pytest.mark.parametrize("method", METHODS)
+def test_a_least_share_that_cannot_be_served_is_told_with_the_share_that_can(method):
+    """One rack fits: it serves 42% of the 110 requests/s of which 95% are asked for."""
+    case = tiny(
+        peaks={"chat": [110, 60, 60]}, workloads={"chat": {"min_served_share": 0.95}}, sites=({"positions": 1.5},)
+    )
+    told = "2027Q1: chat asks for 95.00% served at least, 42.15% can be within all other limits"
+    assert reasons(case, method) == [told]
+
+
+@pytest.mark.parametrize("method", METHODS)
 def test_a_budget_is_missed_in_the_quarter_whose_payments_are_due(method):
     """Two racks at 4 M USD of which 80% is still due; the quarter before could have saved, and owes nothing."""
     case = tiny(

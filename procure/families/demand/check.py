@@ -8,15 +8,25 @@ from collections.abc import Iterable
 import pandas as pd
 
 from procure.instance import Instance
-from procure.instance.tables import Length, OutOfReach, Rate, Serve, ShortPrice
+from procure.instance.tables import Length, OutOfReach, Rate, Serve, ShortPrice, Workload
+from procure.plan.limits import Rows
 from procure.plan.money import Ledger
 from procure.plan.part import Check
 from procure.plan.plan import Plan
+from procure.plan.standing import Standing
 from procure.plan.tables import Asked, Service, Serving
 from procure.plan.tolerance import compare, differ, over, unlike
 from procure.quarter import SECONDS_PER_QUARTER
 from procure.schema import CostLine, Span
 from procure.timekey import grouped
+
+
+def limits(s: Standing, rows: Rows) -> None:
+    """Of each workload with a least share, what planned quarters serve as promised."""
+    least = {r.workload: r.min_served_share for r in s.instance.rows(Workload) if r.min_served_share > 0}
+    for r in Service.rows(s.tables["sla"]):
+        if r.workload in least and s.instance.span[r.quarter] is Span.PLANNED:
+            rows.add("least share served", r.quarter, "", r.workload, least[r.workload], 1.0 - r.short_share, "share")
 
 
 def points(plan: Plan, instance: Instance) -> Iterable[str]:
@@ -127,6 +137,7 @@ def cash(ledger: Ledger, instance: Instance, tables: dict[str, pd.DataFrame]) ->
 
 
 CHECK = Check(
+    limits,
     faults={
         "every choice is one that the case offers": points,
         "demand is served or counted short": served,

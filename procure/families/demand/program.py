@@ -98,6 +98,25 @@ def short_counts_late(m: Any, index: Index) -> None:
     m.short_counts_late = block_rows(list(m.late), rule=rule)
 
 
+def least_share_served(m: Any, index: Index) -> None:
+    """No plan serves less of a workload than the share that the case states.
+
+        short[t,w] ≤ 1 − min_served_share[w]        for every planned t and w with a share stated
+
+    Shares of the workload's rate; ``short`` counts late requests, so what is served is served as promised. A fleet that
+    breaks it is cut off: no shortfall mends it. What is ``tolerated`` counts as served here as everywhere.
+    """
+    least = {w: row.min_served_share for w, row in index.workload.items() if row.min_served_share > 0}
+
+    def rule(m: Any, at: TimeKey, workload: str) -> Any:
+        row = Terms()
+        row.add(1.0, m.short[at, workload])
+        return row.at_most(1.0 - least[workload])
+
+    held = [(at, w) for at, w in index.loads if at.t in index.planned and w in least]
+    m.least_share_served = block_rows(held, rule=rule)
+
+
 def shortfall_weights(index: Index) -> dict[tuple[TimeKey, str], float]:
     """Priority-weighted requests of a block and workload, as a share of those of all planned quarters."""
     weights: dict[tuple[TimeKey, str], float] = {}
@@ -191,7 +210,7 @@ def demand(d: Decided) -> pd.DataFrame:
 
 
 PROGRAM = Part(
-    (demand_met, short_counts_late, shortfall_of_quarter),
+    (demand_met, short_counts_late, least_share_served, shortfall_of_quarter),
     add_variables,
     add_cost,
     tables={"serving": serving, "demand": demand},

@@ -3,16 +3,27 @@
 from __future__ import annotations
 
 from procure.families.scales import BASIS_POINTS
-from procure.families.wording import RowWords, Words
+from procure.families.wording import Broken, RowWords, Words
+
+
+def short_of_least_share(broken: Broken) -> str:
+    """What a workload can be served at most within all other limits, and the share that is asked for at least."""
+    at, workload = broken.key
+    asked, can = 1.0 - broken.limit, 1.0 - broken.limit - broken.over
+    told = f"{workload} asks for {asked:.2%} served at least, {can:.2%} can be within all other limits"
+    return f"{at.among(broken.quarters)}: {told}"
+
 
 WORDS = Words(
     rows={
         "demand_met": RowWords("demand", "of the rate", ("at", "workload", "bucket")),
         "short_counts_late": RowWords("what may be late without being short", "of the rate", ("at", "workload")),
+        "least_share_served": RowWords("share not served", "of the rate", ("at", "workload")),
         "shortfall_of_quarter": RowWords(
             "the shortfall allowed", "of the weighted demand", ("at",), 1.0 / BASIS_POINTS
         ),
     },
-    no_limit="what is not served is counted short, in the SLA table, with its cause",
+    given=("least share served",),
+    told={"least_share_served": short_of_least_share},
     no_cause="it is what falls short, not what holds it back",
 )
