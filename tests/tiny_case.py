@@ -131,6 +131,29 @@ def budget(*usd: float) -> pd.DataFrame:
     return pd.DataFrame({"quarter": quarter_names(len(usd)), "budget_usd": [float(u) for u in usd]})
 
 
+def linked_sites(
+    gbit_per_s: float = 20.0, roles: Sequence[str] = ("prefill", "decode"), kept: float = 0.25, **chat: Any
+) -> Case:
+    """Six requests/s of llama-3.1-70b, H200 at ``a`` and H20 at ``b`` in these roles ("" for both), and a link there.
+
+    Nothing can be bought, no cache comes back; a token of the cache has 80 layers of 8 heads of 128, keys and values.
+    """
+    asked = {"card": "llama-3.1-70b", "kv_format": "fp8", "weight_precision": "fp8", "input_mean_tokens": 8_000,
+             "reuse_curve": "none", "ttft_s": 60.0, "tps_user": 10.0, "output_visible_tokens": 200, **chat}  # fmt: skip
+    names = ["from_site", "to_site", "from_quarter", "bandwidth_gbit_per_s", "other_traffic_share"]
+    skus = {"a": "hgx-h200", "b": "hgx-h20"}
+    pools = [(site, sku, role) for (site, sku), role in zip(skus.items(), roles, strict=True) if role]
+    return tiny(
+        skus=(), peaks={"chat": [6.0] * 3}, workloads={"chat": asked}, sites=({}, {"site": "b"}),
+        settings={"whole_instances_up_to": 0},
+        tables={
+            "fleet": fleet(("a", skus["a"], 6, "2026Q1", 3e5), ("b", skus["b"], 8, "2026Q1", 1e5)),
+            "pools": pd.DataFrame(pools, columns=["site", "sku", "role"]),
+            "links": pd.DataFrame([("a", "b", "2026Q1", gbit_per_s, kept)] if gbit_per_s else [], columns=names),
+        },
+    )  # fmt: skip
+
+
 def rich() -> Case:
     """A bit of everything: firm order, old fleet, reservation, hall, budget, LPX, two workloads."""
     names = ["site", "expansion", "power_kw", "positions", "area_m2", "capex_usd", "lead_quarters", "max_count"]

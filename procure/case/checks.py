@@ -160,6 +160,22 @@ def agreement(tables: Tables, settings: Settings, catalogue: Catalogue, cards: M
     faults += _curves(tables)
     faults += _sites(tables, catalogue, first)
     faults += _owned(tables, catalogue, quarters)
+    faults += _between_sites(tables, catalogue)
+    return faults
+
+
+def _between_sites(tables: Tables, catalogue: Catalogue) -> list[Fault]:
+    """A link leads to another site; roles are of GPU hardware."""
+    faults: list[Fault] = []
+    for file, line, row in _rows(tables, "links"):
+        if row["from_site"] == row["to_site"]:
+            expected = f"Another site than {row['from_site']}: inside a site no link is needed."
+            faults.append(Fault(file, line, "to_site", str(row["to_site"]), expected))
+    for file, line, row in _rows(tables, "pools"):
+        sku = catalogue.sku(str(row["sku"]))
+        if sku.kind is not SkuKind.GPU:
+            expected = f"A GPU SKU, which prefills or decodes; this one is {sku.kind}."
+            faults.append(Fault(file, line, "sku", sku.name, expected))
     return faults
 
 
@@ -194,6 +210,7 @@ def _in_horizon(tables: Tables, quarters: list[Quarter]) -> list[Fault]:
         ("orders", "delivery", lambda q: first <= q <= last, f"{inside} Units that stand already belong in fleet.csv."),
         ("fleet", "in_service", lambda q: q < first, f"Before {first}; what arrives later belongs in orders.csv."),
         ("sites", "from_quarter", lambda q: q <= last, f"{last} or earlier: later limits are never used."),
+        ("links", "from_quarter", lambda q: q <= last, f"{last} or earlier: later links are never used."),
     ]
     return [
         Fault(file, line, column, str(row[column]), expected)

@@ -30,7 +30,11 @@ def hash_inputs(case: Resolved, rests_on: Mapping[str, Fact]) -> str:
     cards = {name: _card(name) for name in case.cards}
     content = {
         "premises": {path: list(astuple(fact)) for path, fact in rests_on.items()},
-        "tables": {name: _records(case, name, cards) for name in case.tables if name not in AS_PREMISES},
+        "tables": {
+            name: records
+            for name in case.tables
+            if name not in AS_PREMISES and (records := _records(case, name, cards))
+        },
         "packaged": {**_shapes(case), **_formats(case)},
         "measured": _digest(packaged_path("data/performance/measured.csv")),
     }

@@ -274,6 +274,37 @@ class Reserved(Row):
     purpose: str = col("What they are held for.", key=True)
 
 
+@row("links", when_absent="Sites are not linked: every request is prefilled at the site that decodes it.")
+class Link(Row):
+    """Links between sites: prompts prefilled at one site may be decoded at another, their KV caches sent over the link.
+
+    A row is one direction, and holds from its quarter on until the next row of the same two sites.
+    """
+
+    from_site: str = col("Where prompts are prefilled: a site of sites.csv.", key=True, reference="site")
+    to_site: str = col("Where they are decoded: another site of sites.csv.", key=True, reference="site")
+    from_quarter: str = col("The row holds from this quarter on.", key=True, kind="quarter")
+    bandwidth_gbit_per_s: float = col("Bandwidth in this direction; 0 for no link.", unit="Gbit/s", minimum=0.0)
+    other_traffic_share: float = col(
+        "Share of it that is kept for other traffic.",
+        unit="fraction",
+        empty="premise column/links.other_traffic_share",
+        minimum=0.0,
+        maximum=1.0,
+    )
+    latency_s: float = col("Delay from site to site, one way.", unit="s", empty="premise column/links.latency_s",
+                           minimum=0.0)  # fmt: skip
+
+
+@row("pools", when_absent="The GPUs of every site prefill and decode.")
+class Pool(Row):
+    """Hardware that may only prefill, or only decode, at a site; GPU SKUs that are not listed do both."""
+
+    site: str = col(_SITE, key=True, reference="site")
+    sku: str = col("A GPU SKU of the catalogue or of hardware.csv.", key=True, reference="sku")
+    role: str = col("What its units may do.", choices=("prefill", "decode"))
+
+
 @row("lengths", when_absent="Lengths follow from mean, p50, p90 and p99.")
 class Length(Row):
     """Input lengths as a histogram, as `procure trace` writes it (lengths.csv); replaces p50, p90, p99 of workloads."""
@@ -414,6 +445,8 @@ ROWS: tuple[type[Row], ...] = (
     Order,
     Expansion,
     Reserved,
+    Link,
+    Pool,
     Length,
     Reuse,
     Throughput,

@@ -16,6 +16,7 @@ NAMES = (
     "fleet",
     "demand",
     "prefill",
+    "links",
     "compute",
     "replicas",
     "lpx",

@@ -16,6 +16,7 @@ from procure.families import contents
 from procure.instance import (
     demand_tables,
     first_token,
+    pairs,
     prefill,
     replicas,
     retention,
@@ -26,7 +27,7 @@ from procure.instance import (
 )
 from procure.instance.instance import Instance
 from procure.instance.stages import Build, Cache, Key
-from procure.instance.tables import FirstToken, InstanceRate, InstanceRow, Prefill, Serve
+from procure.instance.tables import FirstToken, InstanceRate, InstanceRow, Prefill, Serve, Ship, ShipFirstToken
 
 if TYPE_CHECKING:
     from procure.case import Case
@@ -69,6 +70,7 @@ def build(case: Case, cache: Cache | None = None) -> Instance:
     tables = {name: run.stage(name, make, *given) for name, make, given in TABLES}
     tables |= run.stage("stores", retention.store_tables, "case")
     tables |= _work_tables(run, list(loads))
+    tables |= _kept_pairs(run, tables)
     run.made |= tables
     shares = partial(_of, return_shares.return_shares_table, return_shares.READ)
     tables["return_shares"] = run.stage("return_shares", shares, *return_shares.READ, "case")
@@ -86,7 +88,18 @@ def _work_tables(run: Build, loads: list[str]) -> dict[str, pd.DataFrame]:
         "serve": Serve.frame(chain.from_iterable(served)),
         "prefill": Prefill.frame(row for way in ways for row in way.options),
         "first_token": FirstToken.frame(row for way in ways for row in way.curves),
+        "ships": Ship.frame(row for way in ways for row in way.ships),
+        "ship_first_token": ShipFirstToken.frame(row for way in ways for row in way.ship_curves),
     }
+
+
+def _kept_pairs(run: Build, tables: dict[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
+    """The tables ``ships`` and ``ship_first_token`` without pairs of sites that nothing can use."""
+    if tables["ships"].empty:
+        return {}
+    run.made |= tables
+    made: dict[str, pd.DataFrame] = run.stage("pairs", partial(_of, pairs.kept, pairs.READ), *pairs.READ)
+    return made
 
 
 def _instance_tables(run: Build, loads: list[str]) -> dict[str, pd.DataFrame]:

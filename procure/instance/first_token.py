@@ -9,12 +9,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from procure.demand.lengths import SHARES
-from procure.instance.tables import Age, FirstToken, Fixed, OutOfReach, Prefill, Rate, ReturnShare, SkuRow, Workload
+from procure.instance.standing import Standing
+from procure.instance.tables import (
+    Age,
+    FirstToken,
+    OutOfReach,
+    Rate,
+    ReturnShare,
+    Ship,
+    ShipFirstToken,
+    Workload,
+)
 from procure.schema import RECOMPUTE
 
 MIDDLES = np.cumsum(SHARES) - SHARES / 2
@@ -68,15 +79,31 @@ def curve_nodes(ends: np.ndarray, seconds: np.ndarray, also: Iterable[float]) ->
 
 Curve = tuple[np.ndarray, np.ndarray]
 """Shares of a workload's requests in order of length, and the TTFT of the longest of them, seconds."""
-Curves = dict[tuple[int, str, str, str], Curve]
-"""Curves by (t, workload, SKU, store)."""
 
 
-def curves_of(first_token: pd.DataFrame) -> Curves:
-    """The instance's table ``first_token`` by what its curves are of."""
-    points: dict[tuple[int, str, str, str], list[tuple[float, float]]] = {}
-    for r in FirstToken.rows(first_token):
-        points.setdefault((r.t, r.workload, r.sku, r.store), []).append((r.share, r.ttft_s))
+class CurveOf(NamedTuple):
+    """What a curve is of: a way to prefill a workload in a quarter, and the sites of the link that its caches cross."""
+
+    t: int
+    workload: str
+    sku: str
+    store: str
+    from_site: str = ""
+    to_site: str = ""
+
+
+Curves = dict[CurveOf, Curve]
+"""Curves by what they are of."""
+
+
+def curves_of(tables: Mapping[str, pd.DataFrame]) -> Curves:
+    """The instance's tables ``first_token`` and ``ship_first_token`` by what their curves are of."""
+    points: dict[CurveOf, list[tuple[float, float]]] = {}
+    for r in FirstToken.rows(tables["first_token"]):
+        points.setdefault(CurveOf(r.t, r.workload, r.sku, r.store), []).append((r.share, r.ttft_s))
+    for sent in ShipFirstToken.rows(tables["ship_first_token"]):
+        of = CurveOf(sent.t, sent.workload, sent.sku, RECOMPUTE, sent.from_site, sent.to_site)
+        points.setdefault(of, []).append((sent.share, sent.ttft_s))
     return {key: (np.array([x for x, _ in found]), np.array([y for _, y in found])) for key, found in points.items()}
 
 
@@ -123,19 +150,6 @@ def reached_s(parts: Iterable[tuple[float, tuple[float, float], Curve]], asked: 
     return min(float(at[first - 1] + part * (at[first] - at[first - 1])), last)
 
 
-def may_stand(tables: Mapping[str, pd.DataFrame]) -> set[tuple[str, int]]:
-    """(SKU, t) where units may stand at some site: in the fleet, on firm order, or ordered in time."""
-    allowed = set(tables["resource_use"]["sku"])
-    first = {
-        r.sku: r.first_order_t + r.lead_quarters
-        for r in SkuRow.rows(tables["skus"])
-        if r.sku in allowed and r.first_order_t <= r.last_order_t
-    }
-    for r in Fixed.rows(tables["fixed"]):
-        first[r.sku] = min(first.get(r.sku, r.vintage_t), r.vintage_t)
-    return {(sku, t) for sku, start in first.items() for t in tables["quarters"]["t"] if t >= start}
-
-
 @dataclass(frozen=True)
 class Best:
     """First tokens of a workload in a quarter with every pool that may stand and every cache kept.
@@ -173,17 +187,17 @@ def at_best(tables: Mapping[str, pd.DataFrame]) -> dict[tuple[int, str], Best]:
     Of the requests that return, as many as reach their copy find it in the store that brings most of them in time; all
     others are prefilled on the pool with the fewest late. Capacity and money are left out, in the case's favour.
     """
-    ways = _possible(tables).sort_values(["late_share", "ttft_s"], kind="stable")
-    reused = ways["store"] != RECOMPUTE
-    keys = ["t", "workload", "bucket"]
-    full = ways[~reused].drop_duplicates(keys)
-    least = {(way.t, way.workload, way.bucket): way for way in Prefill.rows(full)}
-    hits: dict[tuple[int, str, str], list[Prefill]] = {}
-    for way in Prefill.rows(ways[reused]):
-        hits.setdefault((way.t, way.workload, way.bucket), []).append(way)
+    least: dict[tuple[int, str, str], Way] = {}
+    hits: dict[tuple[int, str, str], list[Way]] = {}
+    for way in sorted(_possible(tables), key=lambda way: (way.late_share, way.ttft_s)):
+        bucket = (way.of.t, way.of.workload, way.bucket)
+        if way.of.store == RECOMPUTE:
+            least.setdefault(bucket, way)
+        else:
+            hits.setdefault(bucket, []).append(way)
     reach = {(r.t, r.workload, r.store): r.return_share for r in ReturnShare.rows(tables["return_shares"])}
     returns = tables["ages"].groupby(["t", "workload"])["return_share"].sum().clip(upper=1.0).to_dict()
-    curves = curves_of(tables["first_token"])
+    curves = curves_of(tables)
     target = {r.workload: r for r in Workload.rows(tables["workloads"])}
     found = {}
     for (t, w), ends in bucket_ends(tables["rates"]).items():
@@ -193,38 +207,58 @@ def at_best(tables: Mapping[str, pd.DataFrame]) -> dict[tuple[int, str], Best]:
         for bucket, (begin, end) in reversed(ends.items()):
             miss = least[t, w, bucket]
             back = returns.get((t, w), 0.0)
-            returning = [(back * reach[t, w, way.store], way) for way in hits.get((t, w, bucket), [])]
+            returning = [(back * reach[t, w, way.of.store], way) for way in hits.get((t, w, bucket), [])]
             share, hit = _most_helpful(miss, returning)
             for weight, way in ((1.0 - share, miss), (share, hit)):
                 if weight > 0:
                     in_time += weight * (end - begin) * (1.0 - way.late_share)
-                    parts.append((weight * (end - begin), (begin, end), curves[t, w, way.sku, way.store]))
-                    pools.append(way.sku)
+                    parts.append((weight * (end - begin), (begin, end), curves[way.of]))
+                    pools.append(way.of.sku)
         asked = float(target[w].ttft_share)
         names = tuple(dict.fromkeys(pools))
         found[t, w] = Best(in_time, asked, reached_s(parts, asked), float(target[w].ttft_target_s), names)
     return found
 
 
-def _most_helpful(miss: Prefill, returning: list[tuple[float, Prefill]]) -> tuple[float, Prefill]:
+def _most_helpful(miss: Way, returning: list[tuple[float, Way]]) -> tuple[float, Way]:
     """The share of a bucket's requests that are hits, and from where, that brings most of them in time."""
     better = [(share, way) for share, way in returning if way.late_share <= miss.late_share]
     return max(better, key=lambda x: (x[0] * (miss.late_share - x[1].late_share), x[0]), default=(0.0, miss))
 
 
-def _possible(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
-    """Ways to prefill on a pool that may stand in the quarter, reuse among them where anything returns."""
-    standing = may_stand(tables)
+class Way(NamedTuple):
+    """A way to prefill a bucket, at the site that decodes it or over a link."""
+
+    of: CurveOf
+    bucket: str
+    late_share: float
+    ttft_s: float
+
+
+def _possible(tables: Mapping[str, pd.DataFrame]) -> list[Way]:
+    """Ways to prefill on a pool that may stand in the quarter, reuse among them where anything returns.
+
+    A pool that may only prefill, at sites at which nothing may decode, does so over links alone.
+    """
+    local = Standing.of(tables).serves
     returning = {(age.t, age.workload) for age in Age.rows(tables["ages"]) if age.return_share > 0}
-    ways = tables["prefill"]
-    possible = [
-        (sku, t) in standing and (store == RECOMPUTE or (t, workload) in returning)
-        for t, workload, sku, store in zip(*(ways[c] for c in ("t", "workload", "sku", "store")), strict=True)
+    columns = ("t", "workload", "bucket", "sku", "store", "late_share", "ttft_s")
+    ways = [
+        Way(CurveOf(t, workload, sku, store), bucket, late, ttft_s)
+        for t, workload, bucket, sku, store, late, ttft_s in zip(
+            *(tables["prefill"][name].tolist() for name in columns), strict=True
+        )
+        if (sku, t) in local and (store == RECOMPUTE or (t, workload) in returning)
     ]
-    return ways[np.array(possible, dtype=bool)]
+    for r in Ship.rows(tables["ships"]):
+        of = CurveOf(r.t, r.workload, r.sku, RECOMPUTE, r.from_site, r.to_site)
+        ways.append(Way(of, r.bucket, r.late_share, r.ttft_s))
+    return ways
 
 
-READ = ("prefill", "rates", "workloads", "ages", "skus", "fixed", "resource_use", "quarters")
+READ = (
+    "prefill", "ships", "rates", "workloads", "ages", "skus", "fixed", "resource_use", "quarters", "pool_roles",
+)  # fmt: skip
 """Tables that :func:`out_of_reach` reads."""
 
 
@@ -240,8 +274,10 @@ def out_of_reach(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     Args:
         tables: those named in :data:`READ`.
     """
-    ways = _possible(tables)
-    least = ways.groupby(["t", "workload", "bucket"])["late_share"].min()
+    least: dict[tuple[int, str, str], float] = {}
+    for way in _possible(tables):
+        key = (way.of.t, way.of.workload, way.bucket)
+        least[key] = min(least.get(key, way.late_share), way.late_share)
     share = dict(zip(tables["workloads"]["workload"], tables["workloads"]["ttft_share"], strict=True))
     rows: list[OutOfReach] = []
     for (t, workload), ends in bucket_ends(tables["rates"]).items():

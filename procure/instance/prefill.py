@@ -14,6 +14,7 @@ from procure.instance import tables
 from procure.instance.first_token import bucket_means, curve_nodes, late_shares, share_in_time
 from procure.instance.retention import Stores, store_reads
 from procure.instance.service import Load, machines
+from procure.instance.supply import links
 from procure.schema import RECOMPUTE, Evidence, SkuKind
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ def ways(case: Case, load: Load) -> Ways:
     In full behind the shared prefix, or from each store that the pool can read; a way that is late for all is one too,
     since some may be.
     """
-    made, stores = Ways([], [], _quarters(load.buckets)), store_reads(case)
+    made, stores = Ways([], [], [], [], _quarters(load.buckets)), store_reads(case)
     for pool in machines(case, SkuKind.GPU):
         _full(case, load, pool, made)
         if load.buckets["reused_share"].max() > 0:
@@ -41,10 +42,12 @@ def ways(case: Case, load: Load) -> Ways:
 
 @dataclass(frozen=True)
 class Ways:
-    """Rows of the tables ``prefill`` and ``first_token``, and the quarters that they are of."""
+    """Rows of the tables of ways to prefill and their first tokens, and the quarters that they are of."""
 
     options: list[tables.Prefill]
     curves: list[tables.FirstToken]
+    ships: list[tables.Ship]
+    ship_curves: list[tables.ShipFirstToken]
     quarters: list[QuarterBuckets]
 
 
@@ -139,6 +142,41 @@ def _full(case: Case, load: Load, pool: Sku, made: Ways) -> None:
     stated = performance.prefill_is_stated(pool, load.card, load.setup, tokens, shared)
     evidence = [Evidence.USER if known else Evidence.PHYSICS for known in stated]
     _add(load, pool, RECOMPUTE, cost.gpu_s, cost.first_token_s, (none, none), evidence, made)
+    for link in links(case):
+        if link.t in cost.first_token_s:
+            _sent(load, pool, link, cost.first_token_s[link.t], made)
+
+
+def _sent(load: Load, pool: Sku, link: tables.LinkRow, first_token_s: np.ndarray, made: Ways) -> None:
+    """Rows of what a pool prefills in full and sends over a link: the whole cache of the input, after the prefill.
+
+    TTFT on the pair = TTFT at the sending site + latency + bytes of the cache / usable bytes/s of the link
+    """
+    quarter = next(of for of in made.quarters if of.t == link.t)
+    target, asked = load.scenario.ttft_s, load.scenario.ttft_share
+
+    def size(tokens: np.ndarray) -> np.ndarray:
+        return np.asarray(load.card.transferred_bytes(tokens, load.setup.kv_format), dtype=float)
+
+    sent_s = link.latency_s + size(load.lengths[link.t]) / link.bytes_per_s
+    seconds = first_token_s + sent_s
+    in_time = share_in_time(seconds, target)
+    place = (link.from_site, link.to_site)
+    if np.isfinite(target):
+        nodes = curve_nodes(quarter.ends, seconds, (asked, in_time))
+        made.ship_curves.extend(tables.ShipFirstToken(link.t, load.name, pool.name, *place, *node) for node in nodes)
+    moved = sum((part * size(length) for length, part in load.nodes), np.zeros(len(load.buckets)))
+    columns = (bucket_means(quarter.ends, sent_s), bucket_means(quarter.ends, seconds),
+               late_shares(quarter.ends, in_time))  # fmt: skip
+    for i, name, *of_bucket in zip(quarter.rows, quarter.names, *(c.tolist() for c in columns), strict=True):
+        option = _option(load, name, link.t, pool, RECOMPUTE)
+        key = (option, *place, link.t, load.name, name, pool.name)
+        made.ships.append(tables.Ship(*key, float(moved[i]), *of_bucket))
+
+
+def _option(load: Load, bucket: str, t: int, pool: Sku, store: str) -> str:
+    """Identifier of a way to prefill."""
+    return f"{load.name}|{bucket}|{t}|{pool.name}|{store}"
 
 
 def _reused(case: Case, load: Load, pool: Sku, stores: Stores, made: Ways) -> None:
@@ -213,6 +251,6 @@ def _add(
         for i, name, late, ttft_s in zip(
             quarter.rows, quarter.names, late_shares(ends, in_time).tolist(), mean_s.tolist(), strict=True
         ):
-            option = f"{load.name}|{name}|{t}|{pool.name}|{store}"
+            option = _option(load, name, t, pool, store)
             cost = (float(per_rack_s[i]), ttft_s, late, read[i], valid[i])
             made.options.append(tables.Prefill(option, t, load.name, name, pool.name, store, *cost, evidence[i]))

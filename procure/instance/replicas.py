@@ -14,8 +14,8 @@ import numpy as np
 import pandas as pd
 
 from procure import performance
-from procure.instance.first_token import may_stand
 from procure.instance.service import LEAST_TPS, Load, machines, percentile_factor, phases
+from procure.instance.standing import Standing
 from procure.instance.tables import InstanceRate, InstanceRow, Rate, SkuRow, Workload
 from procure.schema import RECOMPUTE, Role, SkuKind
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from procure.case.settings import Settings
     from procure.catalogue import Sku
 
-READ = ("serve", "prefill", "rates", "skus", "workloads", "fixed", "resource_use", "quarters")
+READ = ("serve", "prefill", "rates", "skus", "workloads", "fixed", "resource_use", "quarters", "pool_roles")
 """Tables that instances follow from."""
 GROUP = ["t", "llm", "deployment"]
 SIZES = ["t", "workload", "bucket", "deployment", "gpus", "share"]
@@ -116,7 +116,10 @@ def instances(
     least = stated.rename(llm).groupby(level=0).max()
     prefill = _prefill_size(prefill, llm, least)
     sku = {row.sku: row for row in SkuRow.rows(tables["skus"])}
-    tables = {**tables, **{name: _standing(tables[name], may_stand(tables)) for name in ("serve", "prefill")}}
+    standing = Standing.of(tables)
+    may = {"serve": standing.decodes, "prefill": standing.prefills}
+    stands = {name: {(k, t) for site, k, t in standing.units if does(site, k, t)} for name, does in may.items()}
+    tables = {**tables, **{name: _standing(tables[name], pools) for name, pools in stands.items()}}
     decoding = _decoding(tables, decode, prefill, llm, sku, least)
     filling = _filling(tables, prefill, llm, sku)
     both = _both(decoding, filling, sku)

@@ -12,7 +12,9 @@ from procure.instance.tables import (
     Expansion,
     ExpansionAdd,
     Fixed,
+    LinkRow,
     PodPlaces,
+    PoolRole,
     Price,
     QuarterRow,
     Reserved,
@@ -22,7 +24,7 @@ from procure.instance.tables import (
     Upkeep,
 )
 from procure.quarter import HOURS_PER_QUARTER, Quarter
-from procure.schema import Origin, Resource, SkuKind
+from procure.schema import Origin, Resource, Role, SkuKind
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -294,6 +296,36 @@ def _upkeep(case: Case) -> pd.DataFrame:
     return Upkeep.frame(rows)
 
 
+BYTES_PER_GBIT = 1e9 / 8
+
+
+def links(case: Case) -> list[LinkRow]:
+    """Links of every quarter: usable bytes/s are the bandwidth less the share kept for other traffic."""
+    stages: dict[tuple[str, str], list[given.Link]] = {}
+    for r in given.Link.rows(case.tables["links"]):
+        stages.setdefault((r.from_site, r.to_site), []).append(r)
+    rows = []
+    for t, quarter in enumerate(case.quarters):
+        for (sends, receives), of in sorted(stages.items()):
+            begun = [r for r in of if Quarter(r.from_quarter) <= quarter]
+            if begun:
+                last = max(begun, key=lambda r: Quarter(r.from_quarter))
+                usable = last.bandwidth_gbit_per_s * BYTES_PER_GBIT * (1.0 - last.other_traffic_share)
+                if usable > 0:
+                    rows.append(LinkRow(t, sends, receives, usable, last.latency_s))
+    return rows
+
+
+def _links(case: Case) -> pd.DataFrame:
+    return LinkRow.frame(links(case))
+
+
+def _pool_roles(case: Case) -> pd.DataFrame:
+    play = {sku.name for sku in skus_in_play(case)}
+    rows = (PoolRole(r.site, r.sku, Role(r.role)) for r in given.Pool.rows(case.tables["pools"]) if r.sku in play)
+    return PoolRole.frame(sorted(rows, key=lambda r: (r.site, r.sku)))
+
+
 TABLES: dict[str, Callable[[Case], pd.DataFrame]] = {
     "quarters": _quarters,
     "skus": _skus,
@@ -307,5 +339,7 @@ TABLES: dict[str, Callable[[Case], pd.DataFrame]] = {
     "expansion_adds": _expansion_adds,
     "budget": _budget,
     "upkeep": _upkeep,
+    "links": _links,
+    "pool_roles": _pool_roles,
 }
 """The tables of :data:`procure.instance.tables.TABLES` that follow from the case alone."""

@@ -309,6 +309,62 @@ class FirstToken(Row):
     ttft_s: float = col("seconds to the first token of the longest of them", unit="s")
 
 
+@row("links")
+class LinkRow(Row):
+    """Links between sites, one direction each; a quarter without a link has no row."""
+
+    t: int = col(_T, key=True, reference="quarters.t")
+    from_site: str = col("site that sends caches", key=True, reference="pods.site")
+    to_site: str = col("site that receives them", key=True, reference="pods.site")
+    bytes_per_s: float = col("bandwidth less the share kept for other traffic", unit="B/s")
+    latency_s: float = col("delay from site to site, one way", unit="s")
+
+
+@row("pool_roles")
+class PoolRole(Row):
+    """Pools that may only prefill or only decode; without a row a pool does both."""
+
+    site: str = col("site", key=True, reference="pods.site")
+    sku: str = col("gpu SKU", key=True, reference="skus.sku")
+    role: Role = col("prefill or decode")
+
+
+@row("ships")
+class Ship(Row):
+    """Ways to prefill a bucket at one site and decode it at another, over a link.
+
+    Only what is prefilled in full is sent. A pair that is late for all requests of a bucket is left out where the
+    receiving site may prefill the bucket itself.
+    """
+
+    option: str = col("way to prefill, at the sending site", key=True, reference="prefill.option")
+    from_site: str = col("site that prefills", key=True, reference="pods.site")
+    to_site: str = col("site that decodes", key=True, reference="pods.site")
+    t: int = col(_T, reference="quarters.t")
+    workload: str = col("workload", reference="workloads.workload")
+    bucket: str = col(_BUCKET)
+    sku: str = col("gpu SKU that prefills", reference="skus.sku")
+    bytes: float = col("bytes sent per request: the whole cache of its input", unit="B")
+    transfer_s: float = col("mean seconds that sending takes, latency included", unit="s")
+    ttft_s: float = col("mean seconds to the first token, sending included", unit="s")
+    late_share: float = col(
+        "share of the bucket's requests, its longest, whose first token misses the target", unit="share"
+    )
+
+
+@row("ship_first_token")
+class ShipFirstToken(Row):
+    """Seconds to the first token of requests whose caches are sent over a link, in order of length."""
+
+    t: int = col(_T, key=True, reference="quarters.t")
+    workload: str = col("workload with a target", key=True, reference="workloads.workload")
+    sku: str = col("gpu SKU that prefills", key=True, reference="skus.sku")
+    from_site: str = col("site that prefills", key=True, reference="pods.site")
+    to_site: str = col("site that decodes", key=True, reference="pods.site")
+    share: float = col("share of the workload's requests in order of length", unit="share", key=True)
+    ttft_s: float = col("seconds to the first token of the longest of them", unit="s")
+
+
 @row("cached_tokens")
 class CachedTokens(Row):
     """Input that a request finds in a cache."""
@@ -485,7 +541,8 @@ class InstanceRate(Row):
 
 ROWS: tuple[type[Row], ...] = (
     QuarterRow, SkuRow, Price, Fixed, Reserved, ResourceUse, SiteLimit, PodPlaces, Expansion, ExpansionAdd, Budget,
-    Upkeep, Workload, ShortPrice, TokenPrice, Task, Rate, Length, Serve, Prefill, FirstToken, CachedTokens, OutOfReach,
+    Upkeep, Workload, ShortPrice, TokenPrice, Task, Rate, Length, Serve, Prefill, FirstToken, LinkRow, PoolRole, Ship,
+    ShipFirstToken, CachedTokens, OutOfReach,
     Store, ReturnShare, StoreUnit, WearPrice, StoreReader, IdleHbm, Parked, Age, Daypart, DaypartRate, Note, LpxCopy,
     InstanceRow, InstanceRate,
 )  # fmt: skip

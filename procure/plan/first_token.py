@@ -14,9 +14,10 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from procure.instance import Instance
-from procure.instance.first_token import Curves, at_best, bucket_ends, curves_of, reached_s
-from procure.instance.tables import OutOfReach, Prefill, Rate, Workload
-from procure.plan.tables import Prefilled
+from procure.instance.first_token import CurveOf, Curves, Way, at_best, bucket_ends, curves_of, reached_s
+from procure.instance.tables import OutOfReach, Prefill, Rate, Ship, Workload
+from procure.plan.tables import Prefilled, Shipped
+from procure.schema import RECOMPUTE
 from procure.timekey import one_block
 
 NOTHING = 1e-6
@@ -46,23 +47,40 @@ class FirstTokens:
     mean_s: float
 
 
-Ways = dict[str, list[tuple[float, Any]]]
-"""Requests/s and option of each way to prefill, by bucket."""
+Ways = dict[str, list[tuple[float, Way]]]
+"""Requests/s of each way to prefill, by bucket."""
 
 
-def first_tokens(instance: Instance, prefill: pd.DataFrame) -> dict[tuple[str, str], FirstTokens]:
+def first_tokens(
+    instance: Instance, prefill: pd.DataFrame, shipments: pd.DataFrame
+) -> dict[tuple[str, str], FirstTokens]:
     """What every workload that is asked for gets, by (quarter, workload).
+
+    Of the requests that a site prefills in one way those in ``shipments`` see their first token after a link, and the
+    others at the site itself.
 
     Raises:
         KeyError: the table prefills in a way that the instance does not know.
         InputError: rows of several scenarios or parts of the day.
     """
-    one_block(instance.tables, {"prefill": prefill})
+    one_block(instance.tables, {"prefill": prefill, "shipments": shipments})
     names, asked = instance.quarters, instance.of(_asked)
     ways: dict[tuple[str, str], Ways] = defaultdict(lambda: defaultdict(list))
+    sent: dict[tuple[str, ...], float] = defaultdict(float)
+    for away in Shipped.rows(shipments):
+        t = instance.position[away.quarter]
+        pair = asked.pairs[t, away.workload, away.bucket, away.sku, away.from_site, away.to_site]
+        of = CurveOf(t, away.workload, away.sku, RECOMPUTE, away.from_site, away.to_site)
+        way = Way(of, away.bucket, pair.late_share, pair.ttft_s)
+        ways[away.quarter, away.workload][away.bucket].append((away.requests_per_s, way))
+        sent[away.quarter, away.from_site, away.workload, away.bucket, away.sku, RECOMPUTE] += away.requests_per_s
     for used in Prefilled.rows(prefill):
-        option = asked.options[instance.position[used.quarter], used.workload, used.bucket, used.sku, used.store]
-        ways[used.quarter, used.workload][used.bucket].append((used.requests_per_s, option))
+        t = instance.position[used.quarter]
+        option = asked.options[t, used.workload, used.bucket, used.sku, used.store]
+        way = Way(CurveOf(t, used.workload, used.sku, used.store), used.bucket, option.late_share, option.ttft_s)
+        key = (used.quarter, used.site, used.workload, used.bucket, used.sku, used.store)
+        here = max(used.requests_per_s - sent.get(key, 0.0), 0.0)
+        ways[used.quarter, used.workload][used.bucket].append((here, way))
     best = instance.of(at_best) if asked.away else {}
     return {
         (names[t], w): _of(
@@ -77,6 +95,7 @@ class _Asked(NamedTuple):
     """What an instance says of first tokens, whatever a plan does; by (t, workload) and more."""
 
     options: Mapping[tuple[int, str, str, str, str], Prefill]
+    pairs: Mapping[tuple[int, str, str, str, str, str], Ship]
     rate: Mapping[tuple[int, str], float]
     away: Mapping[tuple[int, str], dict[str, float]]
     target: Mapping[str, Workload]
@@ -93,10 +112,11 @@ def _asked(tables: Mapping[str, pd.DataFrame]) -> _Asked:
         away[lost.t, lost.workload][lost.bucket] = lost.share
     return _Asked(
         {(r.t, r.workload, r.bucket, r.sku, r.store): r for r in Prefill.rows(tables["prefill"])},
+        {(r.t, r.workload, r.bucket, r.sku, r.from_site, r.to_site): r for r in Ship.rows(tables["ships"])},
         rate,
         away,
         {r.workload: r for r in Workload.rows(tables["workloads"])},
-        curves_of(tables["first_token"]),
+        curves_of(tables),
         bucket_ends(tables["rates"]),
     )
 
@@ -115,7 +135,7 @@ def _of(
         left = 1.0 - away.get(bucket, 0.0)
         for rps, option in used:
             served += rps
-            late += rps * (option.late_share - away.get(bucket, 0.0)) / left if left > NOTHING else 0.0
+            late += rps * max(option.late_share - away.get(bucket, 0.0), 0.0) / left if left > NOTHING else 0.0
             seconds += rps * option.ttft_s
     beyond = sum(share * (ends[b][1] - ends[b][0]) for b, share in away.items())
     allowed = (1.0 - target.ttft_share) * served / (1.0 - beyond) if beyond < 1.0 - NOTHING else 0.0
@@ -143,7 +163,7 @@ def _reached(ways: Ways, ends: dict[str, tuple[float, float]], target: Any, curv
             mix = [(rps / total, option) for rps, option in used]
             in_time += (end - begin) * sum(part * (1.0 - option.late_share) for part, option in mix)
         for part, option in mix:
-            curve = curves.get((option.t, option.workload, option.sku, option.store))
+            curve = curves.get(option.of)
             if curve is not None:
                 parts.append((part * (end - begin), (begin, end), curve))
     asked = target.ttft_share

@@ -118,6 +118,25 @@ class Prefilled(Row):
     daypart: str = col(_DAYPART, key=True)
 
 
+@row("shipments")
+class Shipped(Row):
+    """What is prefilled at one site and decoded at another, its KV cache sent over the link between them."""
+
+    quarter: str = col(_QUARTER, kind="quarter", key=True)
+    from_site: str = col("site that prefills", key=True, word="prefilled at")
+    to_site: str = col("site that decodes", key=True, word="decoded at")
+    workload: str = col("workload", key=True)
+    bucket: str = col(_BUCKET, key=True)
+    sku: str = col("gpu SKU that prefills", word="SKU", key=True)
+    requests_per_s: float = col("requests at the peak", unit="requests/s", word="requests at the peak")
+    egress_bytes_per_s: float = col("bytes sent at the peak", unit="B/s", word="egress")
+    transfer_s: float = col(
+        "mean seconds that sending a cache adds to the first token, latency included", unit="s", word="transfer"
+    )
+    scenario: str = col(_SCENARIO, key=True)
+    daypart: str = col(_DAYPART, key=True)
+
+
 @row("kv_placement")
 class Placement(Row):
     """Caches kept in a store."""
@@ -357,7 +376,7 @@ class Check(Row):
 
 
 ROWS: tuple[type[Row], ...] = (
-    Purchase, Batch, Sold, Serving, Prefilled, Placement, Kept, Copies, Instances, Pods, ExpansionOrder,
+    Purchase, Batch, Sold, Serving, Prefilled, Shipped, Placement, Kept, Copies, Instances, Pods, ExpansionOrder,
     Limit, Cash, Cost, UnitCost, Service, Asked, Premise, Check,
 )  # fmt: skip
 """Every table of a plan, in order."""

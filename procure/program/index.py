@@ -9,9 +9,20 @@ from typing import Any, NamedTuple, TypeVar, cast
 import pandas as pd
 
 from procure.instance import Instance
-from procure.instance.tables import Age, Expansion, Fixed, LpxCopy, PodPlaces, SkuRow, StoreUnit, Task, Workload
+from procure.instance.tables import (
+    Age,
+    Expansion,
+    Fixed,
+    LpxCopy,
+    PodPlaces,
+    PoolRole,
+    SkuRow,
+    StoreUnit,
+    Task,
+    Workload,
+)
 from procure.rules.places import hosts_of
-from procure.schema import RECOMPUTE, Row
+from procure.schema import RECOMPUTE, Role, Row
 from procure.timekey import TimeKey, time_keys
 
 T = TypeVar("T")
@@ -56,6 +67,28 @@ class Option(NamedTuple):
     mean_per_peak: float
 
 
+class Pair(NamedTuple):
+    """One row of the instance's ``ships`` table, with the rate of its bucket."""
+
+    option: str
+    from_site: str
+    to_site: str
+    at: TimeKey
+    workload: str
+    bucket: str
+    sku: str
+    bytes: float
+    transfer_s: float
+    late_share: float
+    rate: float
+    mean_per_peak: float
+
+    @property
+    def key(self) -> tuple[str, str, str]:
+        """The key of its decision: the way to prefill, where, and where it is decoded."""
+        return self.option, self.from_site, self.to_site
+
+
 def group(items: Iterable[Any], key: Callable[[Any], Any]) -> dict[Any, list[Any]]:
     """Lists of items by key, in order."""
     groups: dict[Any, list[Any]] = defaultdict(list)
@@ -78,8 +111,9 @@ class Index:
     """What is indexed by what. Rows whose rate is zero have no variables.
 
     ``stock``: (site, sku, t) where units may stand. ``orders``: (site, sku, t) where an order may be placed.
-    ``serve`` and ``prefill``: (point or option, site) whose SKU may stand at the site in that quarter. What only one
-    family needs is made by that family: :meth:`of`.
+    ``serve`` and ``prefill``: (point or option, site) whose SKU may stand at the site in that quarter and may do so;
+    ``ships``: ways to prefill at one site what another one decodes. What only one family needs is made by that family:
+    :meth:`of`.
     """
 
     def __init__(self, instance: Instance) -> None:
@@ -179,11 +213,13 @@ class Index:
         points: list[Point] = self._asked("serve", Point)
         options: list[Option] = self._asked("prefill", Option)
         self.copies = {(row.card, row.sku): row for row in instance.rows(LpxCopy)}
+        role = {(row.site, row.sku): row.role for row in instance.rows(PoolRole)}
         self.serve = [
             (p, site)
             for p in points
             for site in self.sites
             if (site, p.sku, p.at.t) in self.in_stock
+            and role.get((site, p.sku)) is not Role.PREFILL
             and (not p.lpx_sku or ((site, p.lpx_sku, p.at.t) in self.in_stock and (p.card, p.lpx_sku) in self.copies))
         ]
         self.store_units = group(instance.rows(StoreUnit), lambda row: row.store)
@@ -192,7 +228,16 @@ class Index:
             for o in options
             for site in self.sites
             if (site, o.sku, o.at.t) in self.in_stock
+            and role.get((site, o.sku)) is not Role.DECODE
             and (o.store == RECOMPUTE or any((site, u.sku, o.at.t) in self.in_stock for u in self.store_units[o.store]))
+        ]
+        ways = {(o.option, site) for o, site in self.prefill}
+        decoded = {(p.at, p.workload, p.bucket, site) for p, site in self.serve}
+        pairs: list[Pair] = self._asked("ships", Pair)
+        self.ships = [
+            pair
+            for pair in pairs
+            if (pair.option, pair.from_site) in ways and (pair.at, pair.workload, pair.bucket, pair.to_site) in decoded
         ]
         self.serve_by_pool = group(self.serve, lambda x: (x[1], x[0].sku, x[0].at))
         self.prefill_by_pool = group(self.prefill, lambda x: (x[1], x[0].sku, x[0].at))

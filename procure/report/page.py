@@ -70,6 +70,7 @@ def render(plan: Plan) -> str:
         charts=drawn(plan),
         binding=outside,
         inner=inside,
+        links=words.link_sentences(plan),
         instances=words.instance_sentences(plan),
         spans=[span.word for span in Span],
         causes=words.causes(plan, Span.PLANNED),

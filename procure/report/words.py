@@ -11,13 +11,19 @@ from procure.families.contents import given_limits
 from procure.plan import Plan, Status
 from procure.plan.sales import sales_summary
 from procure.plan.summary import Sale, Summary, gap_of_decided
-from procure.plan.tables import ExpansionOrder, Instances, UnitCost
+from procure.plan.tables import ExpansionOrder, Instances, Limit, Shipped, UnitCost
 from procure.quarter import Quarter
 from procure.schema import Span, Unit
 from procure.timekey import grouped, summed, unmixed
 
 UNCOUNTED = 0.05
 """Racks beyond which it is said what whole instances would add."""
+LINK = "link bandwidth"
+"""Rows of the limits that are links'."""
+BYTES_PER_S_OF_GBIT = 1e9 / 8
+"""A Gbit/s in B/s."""
+FULL = 1e-3
+"""A link with less than this share left is full."""
 WHOLE = "whole plan"
 """What the costs of tokens of all workloads together stand under."""
 
@@ -225,6 +231,32 @@ def sale_sentences(plan: Plan, span: Span) -> list[str]:
 def against_books(loss_usd: float) -> str:
     """What a sale brings against the value in the books, from its book loss."""
     return f"{usd(abs(loss_usd))} {'under' if loss_usd >= 0 else 'over'} book value"
+
+
+def link_sentences(plan: Plan) -> list[str]:
+    """What each link carries in the planned quarter in which it is fullest, and what sending adds to first tokens.
+
+    Of a link that carries nothing it is said so: a planner who states one wants to know.
+    """
+    planned = planned_quarters(plan)
+    limits = unmixed(plan.tables["limits"])
+    links = limits[(limits["family"] == LINK) & limits["quarter"].isin(planned)]
+    sent = [r for r in plan.rows(Shipped) if r.quarter in planned]
+    sentences = []
+    for row in Limit.rows(links.sort_values(["site", "item", "used"]).drop_duplicates(["site", "item"], keep="last")):
+        mine = [r for r in sent if (r.quarter, r.from_site, f"to {r.to_site}") == (row.quarter, row.site, row.item)]
+        if not mine:
+            sentences.append(f"{row.site} {row.item}: carries nothing.")
+            continue
+        rate = sum(r.requests_per_s for r in mine)
+        seconds = sum(r.requests_per_s * r.transfer_s for r in mine) / rate
+        used = "full" if row.used > (1.0 - FULL) * row.limit else share(row.used / row.limit)
+        egress, most = (bytes_per_s / BYTES_PER_S_OF_GBIT for bytes_per_s in (row.used, row.limit))
+        sentences.append(
+            f"{row.site} {row.item}: {egress:,.3g} of {most:,.3g} Gbit/s ({used}) at the peak of "
+            f"{row.quarter}, {rate:,.3g} requests/s prefilled at {row.site}; sending one takes {seconds:,.2g} s."
+        )
+    return sentences
 
 
 def listed(counts: pd.Series) -> str:

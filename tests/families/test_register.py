@@ -78,7 +78,15 @@ def test_causes_name_components_that_there_are_and_stand_in_one_order():
     for causes in contents.causes().values():
         assert {component for cause in causes for component in cause.rows} <= known
     sites = ["power", "positions", "area", "liquid cooling", "ports"]
-    assert list(contents.causes()) == ["budget", *sites, "supply", "pods", "minimum order", "time to first token"]
+    assert list(contents.causes()) == [
+        "budget",
+        *sites,
+        "supply",
+        "pods",
+        "minimum order",
+        "link bandwidth",
+        "time to first token",
+    ]
 
 
 @pytest.fixture(scope="module")

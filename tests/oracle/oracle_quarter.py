@@ -70,11 +70,14 @@ class Fleet:
     wears: Any = field(default_factory=by_place)
     lpx: Any = field(default_factory=by_place)
     replicas: Any = field(default_factory=lambda: defaultdict(dict))
+    links: Any = field(default_factory=by_place)
 
     def add(self) -> None:
         """All rows of the quarter."""
         for w in self.service.workloads:
             self._workload(w)
+        for row in self.links.values():
+            self.rows.at_most(dict(row), 1.0)
         for (site, pool), work in self.works.items():
             self._pool(site, pool, work)
         self._instances()
@@ -105,23 +108,48 @@ class Fleet:
         asked = Asked(w, buckets, sum(service.rate(w, b) for b in buckets.values()), service.out_of_reach(t, w))
         least = service.workloads[w].min_served_share if t < len(service.case.planned) else 0.0
         self.rows.most[t, "short", w] = 1.0 - (least if np.isfinite(least) else 0.0)
-        for site in service.site:
+        at: dict[str, dict[int, Row]] = {site: defaultdict(dict) for site in service.site}
+        for site, filled in at.items():
             hits: dict[tuple[int, str], Row] = defaultdict(dict)
-            filled: dict[int, Row] = defaultdict(dict)
             here: Row = {}
             for way in service.ways(t, w):
-                if way.bucket in buckets and self.own.get((site, way.pool)):
+                if way.bucket in buckets and self._has(site, way.pool, "decode"):
                     self._decode(site, asked, way, filled, here)
             stores = set()
             for fill in service.fills(t, w):
-                if fill.bucket in buckets and self.own.get((site, fill.pool)):
+                if fill.bucket in buckets and self._has(site, fill.pool, "prefill"):
                     self._prefill(site, asked, fill, filled, hits)
                     stores |= {fill.store} - {"recompute"}
+            self._keep(site, asked, stores, hits, here)
+        self._send(asked, at)
+        for filled in at.values():
             for bucket in buckets:
                 if filled[bucket]:
                     self.rows.equals(filled[bucket], 0.0)
-            self._keep(site, asked, stores, hits, here)
         self._promises(asked)
+
+    def _has(self, site: str, pool: str, what: str) -> bool:
+        """Whether units stand at a site that may prefill, or decode."""
+        return bool(self.own.get((site, pool))) and self.service.role.get((site, pool), what) == what
+
+    def _send(self, asked: Asked, at: dict[str, dict[int, Row]]) -> None:
+        """Prompts that were prefilled in full leave for the site that decodes them, over what the link may carry."""
+        w, left = asked.workload, by_place()
+        for send in self.service.sends(self.t, w):
+            fill = send.fill
+            if fill.bucket not in asked.buckets or not self._has(send.sends, fill.pool, "prefill"):
+                continue
+            x, done = (self.t, "send", w, send), (self.t, "fill", send.sends, w, fill)
+            at[send.sends][fill.bucket][x] = -1.0
+            at[send.receives][fill.bucket][x] = 1.0
+            left[done][x] = 1.0
+            self.links[send.sends, send.receives][x] = send.sent_bytes / send.most_bytes_per_s
+            lost = asked.lost.get(fill.bucket, 0.0) / self.service.rate(w, asked.buckets[fill.bucket])
+            more = max(send.late - lost, 0.0) / (1 - lost) - asked.late.get(done, 0.0)
+            if more > 0:
+                asked.late[x] = more
+        for done, row in left.items():
+            self.rows.at_most({**row, done: -1.0}, 0.0)
 
     def _decode(self, site: str, asked: Asked, way: Way, filled: dict[int, Row], here: Row) -> None:
         card = self.service.workloads[asked.workload].card

@@ -72,7 +72,7 @@ def replicas(service: Any, t: int) -> dict[tuple[Llm, str, str], tuple[Replica, 
 def _sizes(service: Any, t: int, workloads: list[str]) -> tuple[Any, Any]:
     """Instances of an LLM by deployment, of every size, and for prefill by pool, on pools that may stand."""
     decode = {d: sizes for d in deployments(service, t) if (sizes := _decoding(service, t, workloads, *d))}
-    return decode, {p: _prefill(service, t, workloads, p) for p in service.pools if service.ready(p, t)}
+    return decode, {p: _prefill(service, t, workloads, p) for p in service.pools if service.anywhere(p, t, "prefill")}
 
 
 def _worth_counting(service: Any, t: int, served: dict[Llm, list[str]], decode: Any, prefill: Any) -> bool:
@@ -98,7 +98,7 @@ def deployments(service: Any, t: int) -> list[tuple[str, str]]:
     return [
         (pool, lpx)
         for pool in service.pools
-        if service.ready(pool, t)
+        if service.anywhere(pool, t, "decode")
         for lpx in ("", *(service.lpx if service.sku[pool].pairs_with_lpx else ()))
     ]
 

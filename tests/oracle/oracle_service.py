@@ -50,6 +50,18 @@ class Fill:
     """Seconds to the first token by lengths."""
 
 
+@dataclass(frozen=True)
+class Send:
+    """Prefilling one bucket in full at a site for another, over the link between them."""
+
+    fill: Fill
+    sends: str
+    receives: str
+    late: float
+    sent_bytes: float
+    most_bytes_per_s: float
+
+
 def once(method: Callable[..., Any]) -> Callable[..., Any]:
     """The method, worked out once for each object and its arguments: plans by the thousand ask the same."""
 
@@ -95,6 +107,7 @@ class Service:
         self.rules = performance.Rules.of(performance.premises_of(case.catalogue))
         self.up = self.s.availability * (1 - self.s.spare_share)
         planned = {str(q) for q in case.planned}
+        self.role = {(r.site, r.sku): r.role for r in self.records["pools"]}
         self.weight: dict[tuple[int, str], float] = defaultdict(float)
         for t, name in enumerate(self.names):
             for w in self.workloads:
@@ -304,8 +317,9 @@ class Service:
         returns = any(age.return_share > 0 for age in self.reuse.get(w, []))
         least = {
             bucket: min(
-                (f.late for f in self.fills(t, w)
-                 if f.bucket == bucket and (f.store == "recompute" or returns) and self.ready(f.pool, t)),
+                [f.late for f in self.fills(t, w)
+                 if f.bucket == bucket and (f.store == "recompute" or returns) and self.at_home(f.pool, t)]
+                + [x.late for x in self.sends(t, w) if x.fill.bucket == bucket],
                 default=0.0,
             )
             for bucket in rows
@@ -319,19 +333,69 @@ class Service:
         return lost
 
     @once
-    def ready(self, pool: str, t: int) -> bool:
-        """Whether a unit may stand in a quarter: it is owned or on order by then, or can be ordered in time."""
+    def ready(self, site: str, pool: str, t: int) -> bool:
+        """Whether a unit may stand at a site: it is owned or on order by then, or can be ordered in time."""
         position = {name: i for i, name in enumerate(self.names)}
-        orders = [position[str(r.delivery)] for r in self.records["orders"] if r.sku == pool]
-        if any(r.sku == pool for r in self.records["fleet"]) or any(at <= t for at in orders):
+        orders = [position[str(r.delivery)] for r in self.records["orders"] if (r.site, r.sku) == (site, pool)]
+        if any((r.site, r.sku) == (site, pool) for r in self.records["fleet"]) or any(at <= t for at in orders):
             return True
-        hardware = self.sku[pool]
+        hardware, floor = self.sku[pool], self.site[site].floor_load_kg_per_m2
+        if hardware.footprint_m2 and hardware.weight_kg / hardware.footprint_m2 > floor:
+            return False
         return pool in self.s.may_buy and any(
             (not hardware.available_from or self.case.quarters[at] >= Quarter(hardware.available_from))
             and (not hardware.last_order or self.case.quarters[at - lead] <= Quarter(hardware.last_order))
             for lead in [math.ceil(hardware.lead_quarters)]
             for at in range(lead, t + 1)
         )
+
+    def does(self, site: str, pool: str, t: int, what: str) -> bool:
+        """Whether units may stand at a site and prefill, or decode, there."""
+        return self.ready(site, pool, t) and self.role.get((site, pool), what) == what
+
+    def anywhere(self, pool: str, t: int, what: str) -> bool:
+        """Whether units may stand at some site and prefill, or decode, there."""
+        return any(self.does(site, pool, t, what) for site in self.site)
+
+    @once
+    def at_home(self, pool: str, t: int) -> bool:
+        """Whether a pool may prefill at a site at which something may decode."""
+        return any(
+            self.does(site, pool, t, "prefill") and any(self.does(site, other, t, "decode") for other in self.pools)
+            for site in self.site
+        )
+
+    @once
+    def links(self, t: int) -> dict[tuple[str, str], tuple[float, float]]:
+        """Bytes/s that a link may carry of ours, and its delay, by both its sites."""
+        found: dict[tuple[str, str], Any] = {}
+        for r in sorted(self.records["links"], key=lambda r: Quarter(r.from_quarter).index):
+            if Quarter(r.from_quarter) <= self.case.quarters[t]:
+                ours = r.bandwidth_gbit_per_s * 125e6 * (1 - r.other_traffic_share)
+                found[r.from_site, r.to_site] = (ours, r.latency_s)
+        return {pair: link for pair, link in found.items() if link[0] > 0}
+
+    @once
+    def sends(self, t: int, w: str) -> list[Send]:
+        """Prefill for other sites that somebody may want: not late throughout where the other site does without."""
+        row = self.workloads[w]
+        card = self.case.cards[row.card]
+        lengths = self.asked.lengths[self.names[t], w]
+        made = []
+        for (sends, receives), (rate, delay) in self.links(t).items():
+            for fill in self.fills(t, w):
+                b = next(b for b in self.buckets[self.names[t], w] if b.bucket == fill.bucket)
+                if fill.store != "recompute" or not self.does(sends, fill.pool, t, "prefill"):
+                    continue
+                if not any(x.bucket == b.bucket and self.does(receives, x.pool, t, "decode") for x in self.ways(t, w)):
+                    continue
+                first = fill.walls(lengths) + delay + card.transferred_bytes(lengths, row.kv_format) / rate
+                late = self.share_longer(t, w, b, first)
+                own = any(f.bucket == b.bucket and self.does(receives, f.pool, t, "prefill") for f in self.fills(t, w))
+                if late < 1 - 1e-6 or not own:
+                    size = self.mean_of(t, w, b, lambda n: card.transferred_bytes(n, row.kv_format))
+                    made.append(Send(fill, sends, receives, late, size, rate))
+        return made
 
     @once
     def wear_usd(self, t: int, store: str) -> float:

@@ -321,6 +321,28 @@ def instances_by_role() -> Any:
     return case, {"hgx-h200": 2}
 
 
+def links(*rows: tuple[Any, ...]) -> pd.DataFrame:
+    names = ["from_site", "to_site", "from_quarter", "bandwidth_gbit_per_s", "other_traffic_share", "latency_s"]
+    return pd.DataFrame(rows, columns=names)
+
+
+def pools(*rows: tuple[str, str, str]) -> pd.DataFrame:
+    return pd.DataFrame(rows, columns=["site", "sku", "role"])
+
+
+def prefill_over_a_link() -> Any:
+    """Old servers that only prefill, at a site of their own: the link, then half of it, says what they are good for."""
+    tables = {
+        "fleet": fleet(("a", "hgx-h200", 2, "2025Q1", 2e5)),
+        "links": links(("a", "b", "2026Q1", 2.0, 0.2, 0.01), ("a", "b", QUARTERS[1], 2.0, 0.6, 0.01)),
+        "pools": pools(("a", "hgx-h200", "prefill")),
+    }
+    chat = {"chat": {"card": "gpt-oss-120b", "ttft_s": 3.0, "ttft_share": 0.8, "reuse_curve": "none"}}
+    case = tiny(skus=("hgx-h20",), peaks={"chat": [6, 6, 6]}, workloads=chat, tables=tables,
+                sites=({"positions": 0.9}, {"site": "b", "positions": 3.0}))  # fmt: skip
+    return case, {"hgx-h20": 3}
+
+
 CASES: list[tuple[Callable[[], Any], set[str], set[str]]] = [
     (racks_only, {GB}, set()),
     (ssd_against_recompute, {VR, KIT}, {"kits in hosts"}),
@@ -351,6 +373,7 @@ CASES: list[tuple[Callable[[], Any], set[str], set[str]]] = [
     (late_beyond_the_promise, {"hgx-h100"}, {"late first tokens"}),
     (nothing_returns_in_time, {"hgx-h200"}, {"late first tokens"}),
     (small_llms_on_whole_servers, {"hgx-h200"}, {"racks for whole instances"}),
+    (prefill_over_a_link, {"hgx-h20"}, {"link bandwidth"}),
     (instances_by_role, {"hgx-h200"}, {"racks for whole instances"}),
 ]
 QUICK = {

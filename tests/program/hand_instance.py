@@ -183,3 +183,13 @@ def instances(tables: dict[str, pd.DataFrame], *roles: str, **stated: Any) -> No
         row = {"t": 1, "llm": CARD, "deployment": "g", "role": role, "sku": "g", "lpx_sku": "", "gpus": 8, "units": 1.0,
                "busy_units": 0.5, "load": 1.0, "whole": 1, **stated}  # fmt: skip
         rows(tables, "instances", tuple(row[column] for column in TABLES["instances"].by_column))
+
+
+def linked(tables: dict[str, pd.DataFrame], bytes_per_s: float, late_share: float = 0.0) -> None:
+    """A second site ``b`` that decodes what ``g`` prefills at ``a``, 1 GB for a request of bucket 0 and 4 GB of 1."""
+    for name in ("resource_use", "upkeep", "pods"):
+        rows(tables, name, *tables[name].assign(site="b").itertuples(index=False))
+    rows(tables, "links", (1, SITE, "b", bytes_per_s, 0.001))
+    rows(tables, "pool_roles", (SITE, "g", "prefill"), ("b", "g", "decode"))
+    for bucket, size in ((0, 1e9), (1, 4e9)):
+        rows(tables, "ships", (f"o{bucket}", SITE, "b", 1, W, bucket, "g", size, 0.1, 1.1, bucket * late_share))

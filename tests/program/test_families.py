@@ -19,6 +19,7 @@ from hand_instance import (
     hand_tables,
     instance,
     instances,
+    linked,
     lpx_points,
     rows,
     standing,
@@ -299,6 +300,18 @@ def purse_that_may_not_be_carried(tables: Tables) -> dict[str, Any]:
     return {"budget_carry": "none"}
 
 
+def a_link_for_half_of_it(tables: Tables) -> None:
+    """300 GB/s would be sent, were the link as wide; what is not is short, at 1 USD a request."""
+    standing(tables, "g", 10)
+    linked(tables, 1.5e11)
+
+
+def cheap_prefill_that_cannot_be_sent(tables: Tables) -> None:
+    linked(tables, 4e11)
+    for bucket in (0, 1):
+        rows(tables, "prefill", (f"c{bucket}", 1, W, bucket, "g", "recompute", 1e-4, 1.0, 0.0, 0.0, 0.0, "physics"))
+
+
 BINDING: dict[str, Any] = {
     "fleet_balance": demand_alone,
     "retire_within_group": two_groups_of_which_one_may_be_sold,
@@ -310,6 +323,8 @@ BINDING: dict[str, Any] = {
     "least_share_served": half_of_the_planned_quarter_at_least,
     "shortfall_of_quarter": short_in_the_planned_quarter,
     "prefill_where_decoded": demand_alone,
+    "shipped_was_prefilled": cheap_prefill_that_cannot_be_sent,
+    "shipped_within_link": a_link_for_half_of_it,
     "work_within_racks": demand_alone,
     "work_within_instances": decode_of_more_than_one_instance,
     "instance_linking": less_than_an_instance_for_each_role,
@@ -457,6 +472,10 @@ def full_purse_not_carried(tables: Tables) -> dict[str, Any]:
     return {"budget_carry": "none"}
 
 
+def a_link_for_all_of_it(tables: Tables) -> None:
+    linked(tables, 4e11)
+
+
 INERT: dict[str, Any] = {
     "fleet_balance": no_demand,
     "retire_within_group": sale_of_one_group,
@@ -468,6 +487,8 @@ INERT: dict[str, Any] = {
     "least_share_served": work_that_is_free_and_must_be_done,
     "shortfall_of_quarter": short_of_nothing,
     "prefill_where_decoded": free_prefill,
+    "shipped_was_prefilled": a_link_for_all_of_it,
+    "shipped_within_link": a_link_for_all_of_it,
     "work_within_racks": ample_fleet,
     **dict.fromkeys(
         ("work_within_instances", "instance_linking", "instances_take_units", "work_beside_instances"),

@@ -15,6 +15,7 @@ from hand_instance import (
     hand_tables,
     instance,
     instances,
+    linked,
     lpx_points,
     rows,
     standing,
@@ -152,6 +153,11 @@ def two_sites(tables: Any) -> None:
     rows(tables, "site_limits", (1, "b", "positions", 4.0))
 
 
+def other_site(tables: Any) -> None:
+    """A link of 200 GB/s; of the longer bucket three in ten are late over it."""
+    linked(tables, 2e11, 0.3)
+
+
 def planned_demand(tables: Any) -> None:
     """40 requests/s at a priority of 3 beside 120 at 1, in the planned quarter, at half their peak in the mean."""
     tables["rates"] = tables["rates"].iloc[:0]
@@ -215,7 +221,14 @@ ROWS: dict[str, list[tuple[Any, Any, dict[str, float], float | None, float | Non
         (of(planned_demand), 0, {"short[0,w]": 5_000, "short[0,v]": 5_000, "quarter_short[0]": -1}, None, 0)
     ],
     "prefill_where_decoded": [
-        (of(ssd), (1, SITE, W, 0), {"prefill[o0,a]": 1, "prefill[o0ssd,a]": 1, "serve[p0,a]": -1}, 0, 0)
+        (of(ssd), (1, SITE, W, 0), {"prefill[o0,a]": 1, "prefill[o0ssd,a]": 1, "serve[p0,a]": -1}, 0, 0),
+        (of(other_site), (1, SITE, W, 0), {"prefill[o0,a]": 1, "ship[o0,a,b]": -1}, 0, 0),
+        (of(other_site), (1, "b", W, 0), {"ship[o0,a,b]": 1, "serve[p0,b]": -1}, 0, 0),
+    ],
+    "shipped_was_prefilled": [(of(other_site), (1, "o0", SITE), {"ship[o0,a,b]": 1, "prefill[o0,a]": -1}, None, 0)],
+    "shipped_within_link": [
+        # 100 requests/s of 1 GB and 50 of 4 GB, over 200 GB/s
+        (of(other_site), (1, SITE, "b"), {"ship[o0,a,b]": 0.5, "ship[o1,a,b]": 1.0}, None, 1)
     ],
     "work_within_racks": [
         # 0.5 busy racks of each that is not reserved: −0.5·2 on the right
@@ -426,6 +439,19 @@ ROWS: dict[str, list[tuple[Any, Any, dict[str, float], float | None, float | Non
         )
     ],
     "late_prefill_share": [
+        # three in ten of bucket 1 are late over the link, none where they were prefilled
+        (
+            of(other_site),
+            (1, W),
+            {
+                "ship[o1,a,b]": 0.3 * 50 / 150,
+                "serve[p0,b]": -0.1 * 100 / 150,
+                "serve[p1,b]": -0.1 * 50 / 150,
+                "late[1,w]": -1,
+            },
+            None,
+            0,
+        ),
         # a tenth of the requests may be late, the rest of them are short
         (
             of(a_quarter_late),

@@ -21,7 +21,7 @@ def limits(s: Standing, rows: Rows) -> None:
     """Late first tokens against the share that may be late, and what is counted short beyond it."""
     rate = {(r.quarter, r.workload): r.requests_per_s for r in Service.rows(s.tables["sla"])}
     short = {(r.quarter, r.workload): r.late_share for r in Service.rows(s.tables["sla"])}
-    for key, first in sorted(first_tokens(s.instance, s.tables["prefill"]).items()):
+    for key, first in sorted(first_tokens(s.instance, s.tables["prefill"], s.tables["shipments"]).items()):
         if first.late_per_s > 0 and key in rate:
             limit = first.allowed_per_s + short[key] * rate[key]
             rows.add("late first tokens", key[0], "", key[1], first.late_per_s, limit, "requests/s")
@@ -31,7 +31,7 @@ def in_time(plan: Plan, instance: Instance) -> Iterable[str]:
     """What is late beyond the promise, or out of its reach, is counted short."""
     stated = {(r.quarter, r.workload): r for r in plan.rows(Service)}
     asked = {r.workload: r.ttft_share for r in instance.rows(Workload)}
-    for (quarter, workload), first in first_tokens(instance, plan.tables["prefill"]).items():
+    for (quarter, workload), first in first_tokens(instance, plan.tables["prefill"], plan.tables["shipments"]).items():
         row = stated.get((quarter, workload))
         if row is None:
             continue  # said of the SLA table
@@ -48,7 +48,7 @@ def in_time(plan: Plan, instance: Instance) -> Iterable[str]:
 def stated(plan: Plan, instance: Instance) -> Iterable[str]:
     """Shares served, late and in time, targets, the TTFT reached, and seconds of a task."""
     names, position = instance.quarters, instance.position
-    given = first_tokens(instance, plan.tables["prefill"])
+    given = first_tokens(instance, plan.tables["prefill"], plan.tables["shipments"])
     asked: dict[tuple[str, str], float] = defaultdict(float)
     for r in instance.rows(Rate):
         asked[names[r.t], r.workload] += r.requests_per_s

@@ -11,16 +11,23 @@ from procure.plan.first_token import first_tokens
 from procure.plan.plan import frame
 from procure.program.decided import TINY, Decided
 from procure.program.declare import block_rows, recourse
-from procure.program.index import ALL, Index, Option, group
+from procure.program.index import ALL, Index, Option, Pair, group
 from procure.program.linear import Terms
 from procure.program.part import Part
 from procure.timekey import TimeKey
 
 
-def late_share(index: Index, option: Option) -> float:
+def late_share(index: Index, way: Option | Pair) -> float:
     """Late share of the requests of a bucket that are within reach: those out of it are its longest."""
-    away = index.out_of_reach[option.at, option.workload, option.bucket]
-    return (option.late_share - away) / (1.0 - away) if away < ALL else 0.0
+    away = index.out_of_reach[way.at, way.workload, way.bucket]
+    return max(way.late_share - away, 0.0) / (1.0 - away) if away < ALL else 0.0
+
+
+def later_pairs(index: Index) -> dict[tuple[TimeKey, str], list[tuple[float, Pair]]]:
+    """Pairs of sites that make more requests late than the sending site alone, with the share; by (block, workload)."""
+    option = {o.option: o for o, _ in index.prefill}
+    later = [(late_share(index, pair) - late_share(index, option[pair.option]), pair) for pair in index.ships]
+    return group((x for x in later if x[0] > 0), lambda x: (x[1].at, x[1].workload))
 
 
 def late_options(index: Index) -> dict[tuple[TimeKey, str], list[tuple[Option, str]]]:
@@ -31,14 +38,14 @@ def late_options(index: Index) -> dict[tuple[TimeKey, str], list[tuple[Option, s
 def add_variables(m: Any, index: Index) -> None:
     """late[at, workload]: share of the workload's rate that is served too late for the promise; a part of short."""
     away = {key for key, share in index.beyond.items() if share > 0}
-    m.late = recourse(sorted(set(index.of(late_options)) | away), bounds=(0, 1))
+    m.late = recourse(sorted({*index.of(late_options), *index.of(later_pairs), *away}), bounds=(0, 1))
 
 
 def late_prefill_share(m: Any, index: Index) -> None:
     """Requests whose first token comes too late are at most the share that may be late, or are counted short.
 
-        Σ_{s,o} rate·late_share[o]·prefill[o,s] ≤ (1 − ttft_share[w])/(1 − beyond[t,w]) · Σ_{s,p} rate·serve[p,s]
-                                                  + Σ_b rate · late[t,w]        for every t, w
+        Σ_{s,o} rate·late_share[o]·prefill[o,s] + Σ_{o,s→s'} rate·(late_share[o,s→s'] − late_share[o])·ship[o,s→s']
+            ≤ (1 − ttft_share[w])/(1 − beyond[t,w]) · Σ_{s,p} rate·serve[p,s] + Σ_b rate · late[t,w]    for every t, w
 
     Shares of the workload's rate. ``late_share`` of a way comes from the distribution of lengths inside its bucket,
     hits as well as full prefills: so what changes with the target changes by as much as there are requests. Late
@@ -51,21 +58,23 @@ def late_prefill_share(m: Any, index: Index) -> None:
     late by (late_share − out_of_reach)/(1 − out_of_reach). ``(1 − short + late)/(1 − beyond)``, which Σ serve gives,
     is the share of the workload that is not dropped for lack of capacity.
     """
-    late = index.of(late_options)
+    late, later = index.of(late_options), index.of(later_pairs)
     serving = group(index.serve, lambda x: (x[0].at, x[0].workload))
 
     def rule(m: Any, at: TimeKey, workload: str) -> Any:
         row = Terms()
         total = index.load_rate[at, workload]
-        for o, s in late[at, workload]:
+        for o, s in late.get((at, workload), []):
             row.add(late_share(index, o) * o.rate / total, m.prefill[o.option, s])
+        for more, pair in later.get((at, workload), []):
+            row.add(more * pair.rate / total, m.ship[pair.key])
         allowed = (1.0 - index.workload[workload].ttft_share) / (1.0 - index.beyond[at, workload])
         for p, s in serving.get((at, workload), []):
             row.add(-allowed * p.rate / total, m.serve[p.point, s])
         row.add(-1.0, m.late[at, workload])
         return row.at_most(0.0)
 
-    within_reach = [key for key in sorted(late) if index.beyond[key] < ALL]
+    within_reach = [key for key in sorted({*late, *later}) if index.beyond[key] < ALL]
     m.late_prefill_share = block_rows(within_reach, rule=rule)
 
 
@@ -74,7 +83,7 @@ def sla(d: Decided) -> pd.DataFrame:
 
     The share late beyond the promise is worked out from the prefill, so that a price of zero cannot leave it slack.
     """
-    first = first_tokens(d.index.instance, d.table("prefill"))
+    first = first_tokens(d.index.instance, d.table("prefill"), d.table("shipments"))
     rows = []
     for at, w in d.index.loads:
         given, target, task = first[d.names[at.t], w], d.index.workload[w], d.index.task[at, w]

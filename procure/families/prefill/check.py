@@ -1,4 +1,4 @@
-"""Prefill checked: ways that the case offers, at the site that decodes."""
+"""Prefill checked: ways that the case offers, at the site that decodes or sent there."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from procure.instance import Instance
 from procure.instance.tables import Prefill, Rate
 from procure.plan.part import Check
 from procure.plan.plan import Plan
-from procure.plan.tables import Prefilled
+from procure.plan.tables import Prefilled, Shipped
 from procure.plan.tolerance import differ, unlike
 from procure.timekey import grouped
 
@@ -29,10 +29,14 @@ def options(plan: Plan, instance: Instance) -> Iterable[str]:
 
 
 def where_decoded(plan: Plan, instance: Instance) -> Iterable[str]:
-    """Requests prefilled at a site are those decoded there, bucket by bucket."""
+    """Requests prefilled at a site, with those that it receives and less those that it sends, are decoded there."""
     keys = ["quarter", "site", "workload", "bucket"]
     decoded = grouped(plan.tables["serving"], keys)["requests_per_s"].sum().to_dict()
     filled = grouped(plan.tables["prefill"], keys)["requests_per_s"].sum().to_dict()
+    for r in plan.rows(Shipped):
+        for site, moved in ((r.from_site, -r.requests_per_s), (r.to_site, r.requests_per_s)):
+            key = (r.quarter, site, r.workload, r.bucket)
+            filled[key] = filled.get(key, 0.0) + moved
     names = instance.quarters
     rate = {(names[r.t], r.workload, r.bucket): r.requests_per_s for r in instance.rows(Rate)}
     for key in sorted(set(decoded) | set(filled)):

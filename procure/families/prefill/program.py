@@ -1,4 +1,4 @@
-"""Family 3 in the program: every served request is prefilled at the site that decodes it."""
+"""Family 3 in the program: every served request is prefilled, at the site that decodes it or over a link to it."""
 
 from __future__ import annotations
 
@@ -22,23 +22,29 @@ def add_variables(m: Any, index: Index) -> None:
 
 
 def prefill_where_decoded(m: Any, index: Index) -> None:
-    """Requests prefilled, in full or from a store, equal requests decoded.
+    """Requests prefilled, in full or from a store, less those sent elsewhere and with those received, are decoded.
 
-        Σ_o prefill[o,s] = Σ_p serve[p,s]        for every t, s, w, b
+        Σ_o prefill[o,s] − Σ_{o,s'} ship[o,s→s'] + Σ_{o,s'} ship[o,s'→s] = Σ_p serve[p,s]        for every t, s, w, b
 
-    Shares of the bucket's rate. Which pool may read which store is the instance's ``prefill`` table.
+    Shares of the bucket's rate. Which pool may read which store is the instance's ``prefill`` table; without links
+    nothing is sent.
     """
     points = group(index.serve, lambda x: (x[0].at, x[1], x[0].workload, x[0].bucket))
     options = group(index.prefill, lambda x: (x[0].at, x[1], x[0].workload, x[0].bucket))
+
+    sent = group(index.ships, lambda pair: (pair.at, pair.from_site, pair.workload, pair.bucket))
+    received = group(index.ships, lambda pair: (pair.at, pair.to_site, pair.workload, pair.bucket))
 
     def rule(m: Any, at: TimeKey, site: str, workload: str, bucket: str) -> Any:
         row = Terms()
         key = (at, site, workload, bucket)
         row.extend(1.0, (m.prefill[o.option, s] for o, s in options.get(key, [])))
-        row.extend(-1.0, (m.serve[p.point, s] for p, s in points[key]))
+        row.extend(-1.0, (m.ship[pair.key] for pair in sent.get(key, [])))
+        row.extend(1.0, (m.ship[pair.key] for pair in received.get(key, [])))
+        row.extend(-1.0, (m.serve[p.point, s] for p, s in points.get(key, [])))
         return row.equal(0.0)
 
-    m.prefill_where_decoded = block_rows(sorted(points), rule=rule)
+    m.prefill_where_decoded = block_rows(sorted({*points, *sent}), rule=rule)
 
 
 def prefill(d: Decided) -> pd.DataFrame:

@@ -8,10 +8,11 @@ from typing import Any
 import pandas as pd
 
 from procure.plan import Plan
-from procure.plan.tables import Prefilled, Serving
+from procure.plan.tables import Prefilled, Serving, Shipped
 from procure.plan.tables import Service as Sla
 from procure.report.layout import Row, Timeline, TimeSheet, over_time
 from procure.schema import Row as Schema
+from procure.schema import Unit
 
 _OF = Sla.schema.by_column
 _FACTS = {
@@ -49,6 +50,8 @@ def service_sheet(plan: Plan, timeline: Timeline) -> Service:
         _work(book, "Decode", Serving, decode[decode["lpx_racks"] > 0], "sku", "lpx_racks")
     prefilled = _work(book, "Prefill", Prefilled, prefill, "workload", "requests_per_s")
     _work(book, "Prefill", Prefilled, prefill, "sku", "racks")
+    if len(plan.tables["shipments"]):
+        _sent(book, plan.tables["shipments"])
     return Service(book, short, served, decoded, prefilled)
 
 
@@ -89,6 +92,21 @@ def _workload(
         [name, None, None, "requests served", "requests/s"], "calc:number", lambda i: cell(top, i) * cell(top + 3, i)
     )
     return short, served
+
+
+def _sent(book: TimeSheet, frame: pd.DataFrame) -> None:
+    """What is prefilled at one site for another: bytes/s over each link, and their sum."""
+    columns = Shipped.schema.by_column
+    (unit, scale), value = Unit.shown_for(columns["egress_bytes_per_s"].unit), "egress_bytes_per_s"
+    book.heading(f"Prefill for other sites: {columns[value].heading}")
+    keys = ["from_site", "to_site", "workload", "sku"]
+    book.header([*(columns[key] for key in keys), "Unit", columns["bucket"]], numbers=())
+    rows = over_time(frame.assign(egress_bytes_per_s=frame[value] / scale), [*keys, "bucket"], value, book.timeline)
+    for link in sorted({key[:2] for key in rows}):
+        first = book.row
+        for key in (k for k in rows if k[:2] == link):
+            book.line([*key[:4], unit, key[4]], "solver:number", rows[key])
+        book.line([*link, None, "sum", unit], "sum:number", book.sums_of(first, book.row - 1))
 
 
 def _work(book: TimeSheet, phase: str, of: type[Schema], frame: pd.DataFrame, group: str, value: str) -> dict[str, Row]:
