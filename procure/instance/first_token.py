@@ -190,11 +190,11 @@ def at_best(tables: Mapping[str, pd.DataFrame]) -> dict[tuple[int, str], Best]:
     least: dict[tuple[int, str, str], Way] = {}
     hits: dict[tuple[int, str, str], list[Way]] = {}
     for way in sorted(_possible(tables), key=lambda way: (way.late_share, way.ttft_s)):
-        bucket = (way.of.t, way.of.workload, way.bucket)
+        key = (way.of.t, way.of.workload, way.bucket)
         if way.of.store == RECOMPUTE:
-            least.setdefault(bucket, way)
+            least.setdefault(key, way)
         else:
-            hits.setdefault(bucket, []).append(way)
+            hits.setdefault(key, []).append(way)
     reach = {(r.t, r.workload, r.store): r.return_share for r in ReturnShare.rows(tables["return_shares"])}
     returns = tables["ages"].groupby(["t", "workload"])["return_share"].sum().clip(upper=1.0).to_dict()
     curves = curves_of(tables)
