@@ -44,7 +44,7 @@ SCENARIO_COLUMNS = (
 )
 """Columns of ``workloads`` that the field of the scenario of the same name fills."""
 
-SETTING_COLUMNS = ("ttft_share", "isl_growth_per_year", *TOKEN_WORTHS)
+SETTING_COLUMNS = ("ttft_share", "isl_growth_per_year", "resilience", "cache_loss", *TOKEN_WORTHS)
 """Columns of ``workloads`` that the setting of the same name fills."""
 
 

@@ -147,6 +147,18 @@ class Workload(Row):
     ttft_share: float = col(
         "Share of requests that must meet their TTFT.", unit="fraction", empty=_SETTING, maximum=1.0, above=0.0
     )
+    resilience: str = col(
+        "What it is still served after: the loss of one or two units of each pool of a site (n+1, n+2), of any one "
+        "site (two_sites), or nothing (none). Workloads that ask for less may be shed then.",
+        empty=_SETTING,
+        choices=("none", "n+1", "n+2", "two_sites"),
+    )
+    cache_loss: str = col(
+        "Which caches may be lost while it is served: those of any one store of a site, all of them (cold_start), or "
+        "none.",
+        empty=_SETTING,
+        choices=("none", "store", "cold_start"),
+    )
     lookahead_short_usd_per_million_cached_input_tokens: float = col(
         "Worth of input found in a cache, not served in the look-ahead.",
         unit="USD/M tokens",

@@ -61,6 +61,14 @@ class Settings(BaseModel):
     )
     availability: float = Field(gt=0, le=1, description="Share of installed units in working order.")
     spare_share: float = Field(ge=0, lt=1, description="Share of working units held in reserve.")
+    resilience: Literal["none", "n+1", "n+2", "two_sites"] = Field(
+        description="What every workload is still served after: nothing, the loss of one or two units of each pool "
+        "of a site (n+1, n+2), or the loss of any one site (two_sites)."
+    )
+    cache_loss: Literal["none", "store", "cold_start"] = Field(
+        description="Which caches may be lost while every workload is served: none, those of any one store of a site "
+        "(store), or all of them (cold_start)."
+    )
     energy_share_of_nameplate_prefill: float = Field(
         ge=0, le=1, description="Draw of a GPU unit busy with prefill, of its maximum; for energy, not for limits."
     )

@@ -20,6 +20,7 @@ NAMES = (
     "compute",
     "replicas",
     "lpx",
+    "survivability",
     "retention",
     "cmx",
     "stores",

@@ -37,6 +37,7 @@ TABLES: tuple[tuple[str, Callable[..., pd.DataFrame], tuple[str, ...]], ...] = (
     *((name, make, ("demand",)) for name, make in demand_tables.TABLES.items()),
     ("tasks", demand_tables.tasks_table, ("case", "demand")),
     ("workloads", service.workloads_table, ("case", "demand")),
+    ("resilience", service.resilience_table, ("case",)),
     ("short_prices", worth.short_prices_table, ("case", "demand")),
     ("token_prices", worth.token_prices_table, ("case",)),
     ("rates", service.rates_table, ("case", "demand")),

@@ -13,8 +13,8 @@ from procure import performance
 from procure.case import schema as given
 from procure.demand.tables import Bucket, BucketRate, ScenarioRow
 from procure.instance.supply import skus_in_play
-from procure.instance.tables import IdleHbm, Length, LpxCopy, Rate, Serve, Workload
-from procure.schema import Evidence, SkuKind
+from procure.instance.tables import IdleHbm, Length, LpxCopy, Rate, Resilience, Serve, Workload
+from procure.schema import CacheLoss, Evidence, SkuKind
 
 if TYPE_CHECKING:
     from procure.case import Case
@@ -119,6 +119,21 @@ def workloads_table(case: Case, demand: Demand) -> pd.DataFrame:
         least = 0.0 if np.isnan(own.min_served_share) else own.min_served_share
         rows.append(Workload(s.workload, own.card, own.priority, ttft_share, s.ttft_s, s.tps_user, llm, least))
     return Workload.frame(rows)
+
+
+def resilience_table(case: Case) -> pd.DataFrame:
+    """Workloads that ask to be served after a loss, and what may be lost."""
+    rows = [
+        Resilience(
+            r.workload,
+            {"n+1": 1, "n+2": 2}.get(r.resilience, 0),
+            int(r.resilience == "two_sites"),
+            CacheLoss(r.cache_loss),
+        )
+        for r in given.Workload.rows(case.tables["workloads"])
+        if r.resilience != "none" or r.cache_loss != CacheLoss.NONE
+    ]
+    return Resilience.frame(sorted(rows, key=lambda row: row.workload))
 
 
 def lengths_table(loads: Mapping[str, Load]) -> pd.DataFrame:

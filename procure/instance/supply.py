@@ -100,6 +100,7 @@ def _skus(case: Case) -> pd.DataFrame:
                 install_usd=sku.install_usd,
                 usable_share=present * case.settings.utilisation_cap,
                 present_share=present,
+                availability=case.settings.availability,
                 gpus=sku.gpus,
                 pod_slots=sku.pod_slots,
                 places=case.catalogue.places(sku),

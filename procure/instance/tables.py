@@ -5,7 +5,7 @@ Base units throughout. ``t`` is the position of a quarter, 0 for the first; quar
 
 from __future__ import annotations
 
-from procure.schema import Evidence, Origin, Resource, Role, Row, SkuKind, Table, Tier, col, row
+from procure.schema import CacheLoss, Evidence, Origin, Resource, Role, Row, SkuKind, Table, Tier, col, row
 
 _T = "quarter"
 _BUCKET = "length bucket"
@@ -56,6 +56,7 @@ class SkuRow(Row):
     present_share: float = col(
         "share of owned units that are up and not spares; no CMX rack or enclosure is a spare", unit="share"
     )
+    availability: float = col("share of owned units that are up", unit="share")
     gpus: int = col("GPUs per unit", unit="GPUs")
     pod_slots: float = col("NVL72 places that the unit takes in a pod; 0 outside pods", unit="places")
     places: float = col("SSD kits or CMX enclosures that the unit holds; 0 for what holds none", unit="places")
@@ -187,6 +188,16 @@ class Workload(Row):
     tps_target: float = col("tokens/s of one user in the fastest phase that has tokens; 0: none", unit="tokens/s")
     llm: str = col("LLM as an instance holds it: the card with its formats of weights and cache; a name to compare")
     min_served_share: float = col("share that every planned quarter serves as promised at least", unit="share")
+
+
+@row("resilience")
+class Resilience(Row):
+    """Workloads that must be served after a loss; others may be shed then."""
+
+    workload: str = col("workload", key=True, reference="workloads.workload")
+    units_down: int = col("units of each pool of a site that may be down at once", unit="units")
+    site_down: int = col("1 where any one site may be down")
+    cache_loss: CacheLoss = col("caches that may be lost: none, those of a store, or all (cold_start)")
 
 
 @row("short_prices")
@@ -541,10 +552,9 @@ class InstanceRate(Row):
 
 ROWS: tuple[type[Row], ...] = (
     QuarterRow, SkuRow, Price, Fixed, Reserved, ResourceUse, SiteLimit, PodPlaces, Expansion, ExpansionAdd, Budget,
-    Upkeep, Workload, ShortPrice, TokenPrice, Task, Rate, Length, Serve, Prefill, FirstToken, LinkRow, PoolRole, Ship,
-    ShipFirstToken, CachedTokens, OutOfReach,
-    Store, ReturnShare, StoreUnit, WearPrice, StoreReader, IdleHbm, Parked, Age, Daypart, DaypartRate, Note, LpxCopy,
-    InstanceRow, InstanceRate,
+    Upkeep, Workload, Resilience, ShortPrice, TokenPrice, Task, Rate, Length, Serve, Prefill, FirstToken, LinkRow,
+    PoolRole, Ship, ShipFirstToken, CachedTokens, OutOfReach, Store, ReturnShare, StoreUnit, WearPrice, StoreReader,
+    IdleHbm, Parked, Age, Daypart, DaypartRate, Note, LpxCopy, InstanceRow, InstanceRate,
 )  # fmt: skip
 """Every table of an instance, in order."""
 

@@ -6,7 +6,7 @@ carries the whole time key (:mod:`procure.timekey`); fleet, orders and money are
 
 from __future__ import annotations
 
-from procure.schema import CostLine, Evidence, Origin, Role, Row, Span, Table, Tier, col, row
+from procure.schema import CostLine, Evidence, Lost, Origin, Role, Row, Span, Table, Tier, col, row
 
 _QUARTER = "quarter"
 _SCENARIO = "which future; base is the one planned for"
@@ -210,6 +210,48 @@ class Instances(Row):
     daypart: str = col(_DAYPART, key=True)
 
 
+@row("survival")
+class Survival(Row):
+    """What the loads of a pool take after a loss, and what is left for them, whether or not the case asks for it."""
+
+    quarter: str = col(_QUARTER, kind="quarter", key=True)
+    site: str = col("site of the loss", key=True)
+    loss: Lost = col("rack, cmx_rack, store, caches (all of them) or site", key=True, word="kind of loss")
+    lost: str = col("SKU of which one unit is lost, store, or site", key=True)
+    sku: str = col("SKU that the loads work on", word="SKU", key=True)
+    racks_needed: float = col("units that they take after it", unit="units", word="units needed")
+    racks_there: float = col("units left for them, not reserved", unit="units", word="units left")
+    short_share: float = col("part of what they need that is not there", unit="share", word="not there")
+    workloads: str = col("workloads whose racks, caches or site are lost", word="workloads concerned")
+    asked: str = col("those of them that ask to survive it", empty="none", word="asked by")
+    likely_down: int = col(
+        "units of the pool to plan as down: more are for at most 5% of the time, by the availability of the SKU",
+        unit="units", word="likely down at once",
+    )  # fmt: skip
+    scenario: str = col(_SCENARIO, key=True)
+    daypart: str = col(_DAYPART, key=True)
+
+
+@row("fallback")
+class Fallback(Row):
+    """Where workloads that survive the loss of a site are served without it, every prompt computed in full."""
+
+    quarter: str = col(_QUARTER, kind="quarter", key=True)
+    lost_site: str = col("site that is lost", key=True)
+    site: str = col("site that serves", key=True)
+    workload: str = col("workload")
+    bucket: str = col(_BUCKET)
+    role: Role = col("prefill or decode", key=True)
+    deployment: str = col(_DEPLOYMENT)
+    sku: str = col("gpu SKU that works", word="SKU")
+    requests_per_s: float = col("requests at the peak", unit="requests/s", word="requests at the peak")
+    racks: float = col("busy units of the SKU", unit="racks", word="busy racks")
+    lpx_racks: float = col("busy LPX racks beside them", unit="racks", word="busy LPX racks")
+    way: str = col("operating point or way to prefill of the instance", key=True)
+    scenario: str = col(_SCENARIO, key=True)
+    daypart: str = col(_DAYPART, key=True)
+
+
 @row("pods")
 class Pods(Row):
     """Pods that are open at a site."""
@@ -376,8 +418,8 @@ class Check(Row):
 
 
 ROWS: tuple[type[Row], ...] = (
-    Purchase, Batch, Sold, Serving, Prefilled, Shipped, Placement, Kept, Copies, Instances, Pods, ExpansionOrder,
-    Limit, Cash, Cost, UnitCost, Service, Asked, Premise, Check,
+    Purchase, Batch, Sold, Serving, Prefilled, Shipped, Placement, Kept, Copies, Instances, Survival, Fallback, Pods,
+    ExpansionOrder, Limit, Cash, Cost, UnitCost, Service, Asked, Premise, Check,
 )  # fmt: skip
 """Every table of a plan, in order."""
 

@@ -2,14 +2,29 @@
 
 from procure.schema.column import MOST, Column, Table
 from procure.schema.row import Row, col, row
-from procure.schema.vocabulary import RECOMPUTE, CostLine, Evidence, Origin, Resource, Role, SkuKind, Span, Tier, Unit
+from procure.schema.vocabulary import (
+    RECOMPUTE,
+    CacheLoss,
+    CostLine,
+    Evidence,
+    Lost,
+    Origin,
+    Resource,
+    Role,
+    SkuKind,
+    Span,
+    Tier,
+    Unit,
+)
 
 __all__ = [
     "MOST",
     "RECOMPUTE",
+    "CacheLoss",
     "Column",
     "CostLine",
     "Evidence",
+    "Lost",
     "Origin",
     "Resource",
     "Role",

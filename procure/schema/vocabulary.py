@@ -47,6 +47,24 @@ class Resource(StrEnum):
     PORTS = "ports", "ports", "ports", 1e3
 
 
+class CacheLoss(StrEnum):
+    """Which caches may be lost while a workload is served."""
+
+    NONE = "none"
+    STORE = "store"
+    COLD_START = "cold_start"
+
+
+class Lost(_Worded):
+    """What a fleet loses at a time."""
+
+    RACK = "rack", "one unit"
+    CMX_RACK = "cmx_rack", "one CMX rack with its caches"
+    STORE = "store", "one store with its caches"
+    CACHES = "caches", "all caches"
+    SITE = "site", "a site"
+
+
 class Tier(StrEnum):
     """Where a cache can be kept, the fastest first."""
 

@@ -85,6 +85,7 @@ def test_causes_name_components_that_there_are_and_stand_in_one_order():
         "pods",
         "minimum order",
         "link bandwidth",
+        "resilience",
         "time to first token",
     ]
 

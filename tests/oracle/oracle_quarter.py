@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from oracle_losses import add_losses
 from oracle_reach import mean_wall, reach
 from oracle_replicas import llm_of
 from oracle_rows import Rows
@@ -92,6 +93,7 @@ class Fleet:
             racks = self.service.racks_per_copy(card, name)
             most = racks * self.service.s.utilisation_cap * self.copies[site, card, name]
             self.rows.at_most(dict(time), most)
+        add_losses(self)
 
     def free(self, site: str, sku: str) -> int:
         """Units that are not reserved."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
@@ -154,10 +154,11 @@ def second_enclosures_and_frames() -> Any:
     return case, {"frame-b": 1, "tray-b": 2}
 
 
-def lpx_copies() -> Any:
-    figures = {("lpx", "supply_per_quarter"): 4}
-    peaks = {"code": [10, 15, 18]}
-    return tiny(skus=(VR, "lpx"), peaks=peaks, workloads=CODE, sites=places(6.1), figures=figures), {VR: 2, "lpx": 4}
+def lpx_copies(positions: float = 6.1, racks: int = 4, **settings: Any) -> Any:
+    figures = {("lpx", "supply_per_quarter"): racks}
+    case = tiny(skus=(VR, "lpx"), peaks={"code": [10, 15, 18]}, workloads=CODE, sites=places(positions),
+                figures=figures, settings=settings)  # fmt: skip
+    return case, {VR: 2, "lpx": racks}
 
 
 def budget_on_payment() -> Any:
@@ -303,12 +304,14 @@ def nothing_returns_in_time() -> Any:
 SMALL = {"reuse_curve": "none", "ttft_s": 30.0, "tps_user": 15.0}
 
 
-def small_llms_on_whole_servers() -> Any:
+def small_llms_on_whole_servers(
+    big: str = "none", sites: Sequence[Mapping[str, Any]] = ({"positions": 9.0},), **settings: Any
+) -> Any:
     """One instance each of two LLMs, which prefill and decode: 0.7 of a server is busy, two hold them."""
     small = {**SMALL, "card": "llama-3.1-70b", "instance_gpus": 8}
-    workloads = {"big": {**SMALL, "weight_precision": "fp8"}, "small": small}
-    case = tiny(skus=("hgx-h200",), peaks={"big": [0.5] * 3, "small": [0.15] * 3}, workloads=workloads, sites=places(9),
-                settings={"availability": 1.0, "spare_share": 0.0})  # fmt: skip
+    workloads = {"big": {**SMALL, "weight_precision": "fp8", "resilience": big}, "small": small}
+    case = tiny(skus=("hgx-h200",), peaks={"big": [0.5] * 3, "small": [0.15] * 3}, workloads=workloads, sites=sites,
+                settings={"availability": 1.0, "spare_share": 0.0, **settings})  # fmt: skip
     return case, {"hgx-h200": 3}
 
 
@@ -343,6 +346,41 @@ def prefill_over_a_link() -> Any:
     return case, {"hgx-h20": 3}
 
 
+def small_llms_with_a_server_down() -> Any:
+    """Two instances on two servers, as :func:`small_llms_on_whole_servers`; with one down, both must be left: three."""
+    return small_llms_on_whole_servers("n+1", resilience="n+1")
+
+
+def a_small_llm_whose_neighbour_is_shed() -> Any:
+    """Only one of the two LLMs must be served with a server down, and it takes the place of the other."""
+    return small_llms_on_whole_servers("n+1")
+
+
+def one_workload_survives_two_racks_down() -> Any:
+    """Chat alone fills three racks and agents less than one: with two down three must stand for agents and more."""
+    workloads = {"agent": {**AGENT["agent"], "resilience": "n+2", "cache_loss": "cold_start"}}
+    peaks = {"chat": [10, 20, 20], "agent": [10, 12, 12]}
+    return tiny(peaks=peaks, workloads=workloads, sites=places(8)), {GB: 4}
+
+
+def drives_may_be_lost() -> Any:
+    """Racks whose drives are out must prefill what they would have found there."""
+    case, most = ssd_against_recompute()
+    return case.replace(settings={"cache_loss": "store"}), {**most, VR: 3}
+
+
+def an_lpx_rack_may_be_down() -> Any:
+    """One more of the LPX racks and one more of the racks beside them."""
+    return lpx_copies(12.0, 5, resilience="n+1")
+
+
+def two_sites_each_able_to_carry_it() -> Any:
+    """Two instances on two servers at either of two sites."""
+    sites = ({"site": "a", "positions": 9.0}, {"site": "b", "positions": 9.0, "electricity_usd_per_kwh": 0.07})
+    case, _ = small_llms_on_whole_servers("two_sites", sites, resilience="two_sites")
+    return case, {"hgx-h200": 2}
+
+
 CASES: list[tuple[Callable[[], Any], set[str], set[str]]] = [
     (racks_only, {GB}, set()),
     (ssd_against_recompute, {VR, KIT}, {"kits in hosts"}),
@@ -375,10 +413,16 @@ CASES: list[tuple[Callable[[], Any], set[str], set[str]]] = [
     (small_llms_on_whole_servers, {"hgx-h200"}, {"racks for whole instances"}),
     (prefill_over_a_link, {"hgx-h20"}, {"link bandwidth"}),
     (instances_by_role, {"hgx-h200"}, {"racks for whole instances"}),
+    (small_llms_with_a_server_down, {"hgx-h200"}, {"units left after a loss"}),
+    (a_small_llm_whose_neighbour_is_shed, {"hgx-h200"}, {"racks for whole instances"}),
+    (one_workload_survives_two_racks_down, {GB}, {"units left after a loss"}),
+    (drives_may_be_lost, {VR, KIT}, {"units left after a loss"}),
+    (an_lpx_rack_may_be_down, {VR, "lpx"}, {"units left after a loss"}),
+    (two_sites_each_able_to_carry_it, {"hgx-h200"}, {"units left after a loss"}),
 ]
 QUICK = {
     small_llms_on_whole_servers, cmx_of_one_pod, a_second_lpx, least_order_and_supply, late_beyond_the_promise,
-    sales_one_at_a_time, floor_for_the_lesser_tier,
+    sales_one_at_a_time, floor_for_the_lesser_tier, small_llms_with_a_server_down,
 }  # fmt: skip
 """Orders, sales, CMX, LPX and lateness in a second or two each; the others are slow."""
 

@@ -30,12 +30,12 @@ def hand_tables() -> dict[str, pd.DataFrame]:
 def _default() -> dict[str, pd.DataFrame]:
     sku = [
         # sku kind host lead first last min supply life haircut spread, delay to life in the books, milestone attach
-        # install usable present gpus pod places
-        ("e", "cmx_enclosure", "", 1, 0, 1, 1, INF, 20, 0.5, 0.0, *KEPT, 0.2, 0.0, 0.0, 0.5, 0.8, 0, 0, 0),
-        ("g", "gpu", "", 1, 0, 1, 1, INF, 20, 0.8, 0.0, *SOLD, 0.25, 10_000.0, 5_000.0, 0.5, 0.8, 8, 1, 1),
-        ("k", "ssd_kit", "g", 1, 0, 1, 1, INF, 20, 0.5, 0.0, *KEPT, 0.2, 0.0, 0.0, 0.5, 0.8, 0, 0, 0),
-        ("l", "lpx", "", 1, 0, 1, 1, INF, 20, 0.8, 0.0, *KEPT, 0.25, 0.0, 0.0, 0.5, 0.8, 0, 0, 0),
-        ("r", "cmx_rack", "", 1, 0, 1, 1, INF, 20, 0.5, 0.0, *KEPT, 0.2, 0.0, 0.0, 0.5, 0.8, 0, 0, 16),
+        # install usable present available gpus pod places
+        ("e", "cmx_enclosure", "", 1, 0, 1, 1, INF, 20, 0.5, 0.0, *KEPT, 0.2, 0.0, 0.0, 0.5, 0.8, 0.8, 0, 0, 0),
+        ("g", "gpu", "", 1, 0, 1, 1, INF, 20, 0.8, 0.0, *SOLD, 0.25, 10_000.0, 5_000.0, 0.5, 0.8, 0.8, 8, 1, 1),
+        ("k", "ssd_kit", "g", 1, 0, 1, 1, INF, 20, 0.5, 0.0, *KEPT, 0.2, 0.0, 0.0, 0.5, 0.8, 0.8, 0, 0, 0),
+        ("l", "lpx", "", 1, 0, 1, 1, INF, 20, 0.8, 0.0, *KEPT, 0.25, 0.0, 0.0, 0.5, 0.8, 0.8, 0, 0, 0),
+        ("r", "cmx_rack", "", 1, 0, 1, 1, INF, 20, 0.5, 0.0, *KEPT, 0.2, 0.0, 0.0, 0.5, 0.8, 0.8, 0, 0, 16),
     ]
     price = {"e": 1.5e5, "g": 1e6, "k": 1e5, "l": 8e5, "r": 5e4}
     use = {
@@ -193,3 +193,16 @@ def linked(tables: dict[str, pd.DataFrame], bytes_per_s: float, late_share: floa
     rows(tables, "pool_roles", (SITE, "g", "prefill"), ("b", "g", "decode"))
     for bucket, size in ((0, 1e9), (1, 4e9)):
         rows(tables, "ships", (f"o{bucket}", SITE, "b", 1, W, bucket, "g", size, 0.1, 1.1, bucket * late_share))
+
+
+def asks(tables: dict[str, pd.DataFrame], **asked: Any) -> None:
+    """The workload asks to survive a loss: one unit of each pool down unless something else is stated."""
+    row = {"workload": W, "units_down": 1, "site_down": 0, "cache_loss": "none", **asked}
+    rows(tables, "resilience", tuple(row[column] for column in TABLES["resilience"].by_column))
+
+
+def second_site(tables: dict[str, pd.DataFrame], positions: float = 40.0) -> None:
+    """A second site ``b`` like the first."""
+    for name in ("resource_use", "upkeep", "pods"):
+        rows(tables, name, *tables[name].assign(site="b").itertuples(index=False))
+    rows(tables, "site_limits", *((t, "b", "positions", positions) for t in range(3)))

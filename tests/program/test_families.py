@@ -15,6 +15,7 @@ import pytest
 from hand_instance import (
     SITE,
     W,
+    asks,
     edit,
     hand_tables,
     instance,
@@ -22,6 +23,7 @@ from hand_instance import (
     linked,
     lpx_points,
     rows,
+    second_site,
     standing,
     store,
     workload,
@@ -226,6 +228,36 @@ def a_large_load_beside_a_small_one(tables: Tables) -> None:
     instances(tables, "both", llm="large", whole=0)
 
 
+def a_rack_may_be_down(tables: Tables) -> None:
+    """Eight racks at 0.75 do the work; with one down, another one must stand."""
+    edit(tables, "skus", {}, usable_share=0.75, present_share=1.0)
+    asks(tables)
+
+
+def a_rack_of_instances_may_be_down(tables: Tables) -> None:
+    """An instance for each role, a rack each: three racks instead of two."""
+    less_than_an_instance_for_each_role(tables)
+    asks(tables)
+
+
+def an_lpx_rack_may_be_down(tables: Tables) -> None:
+    """Four copies of two racks; with one of eight down only three would be left."""
+    one_lpx_copy_is_too_little(tables)
+    a_rack_may_be_down(tables)
+
+
+def one_pod_for_each_copy_and_a_site_may_be_down(tables: Tables) -> None:
+    """One copy at each site serves in parts; a site holds three in its racks, and one in its only pod."""
+    pods_hold_one_copy_each(tables)
+    second_site(tables)
+    asks(tables, units_down=0, site_down=1)
+
+
+def a_site_may_be_down(tables: Tables) -> None:
+    second_site(tables)
+    asks(tables, units_down=0, site_down=1)
+
+
 def few_positions(tables: Tables) -> None:
     edit(tables, "site_limits", {}, limit=12.0)
 
@@ -334,6 +366,13 @@ BINDING: dict[str, Any] = {
     "lpx_linking": lpx_copy_hardly_used,
     "lpx_copies_within_racks": one_lpx_copy_is_too_little,
     "lpx_copies_within_pods": pods_hold_one_copy_each,
+    "units_left": a_rack_may_be_down,
+    "copies_left_in_pods": one_pod_for_each_copy_and_a_site_may_be_down,
+    "work_after_loss": a_rack_may_be_down,
+    "instances_after_loss": a_rack_of_instances_may_be_down,
+    "copies_after_loss": an_lpx_rack_may_be_down,
+    "used_where_served": a_rack_may_be_down,
+    "served_elsewhere": a_site_may_be_down,
     "kept_at_most_served": returns_of_the_part_that_is_served,
     "kept_only_falls": late_returns_only,
     "hits_from_kept": returns_of_all_that_is_served,
@@ -377,6 +416,27 @@ def worthless_work(tables: Tables) -> None:
 def small_loads_in_an_ample_fleet(tables: Tables) -> None:
     a_large_load_beside_a_small_one(tables)
     ample_fleet(tables)
+
+
+def a_rack_down_of_an_ample_fleet(tables: Tables) -> None:
+    ample_fleet(tables)
+    asks(tables)
+
+
+def a_rack_of_instances_down_of_an_ample_fleet(tables: Tables) -> None:
+    small_loads_in_an_ample_fleet(tables)
+    asks(tables)
+
+
+def an_lpx_rack_down_of_many(tables: Tables) -> None:
+    lpx_that_stands_already(tables)
+    asks(tables)
+
+
+def a_site_down_of_two_ample_ones(tables: Tables) -> None:
+    a_site_may_be_down(tables)
+    ample_fleet(tables)
+    rows(tables, "fixed", ("fleet-b", "fleet", "b", "g", 14, -4, 0, 1e6, 0.0, 0, 1e4))
 
 
 def free_prefill(tables: Tables) -> None:
@@ -498,6 +558,10 @@ INERT: dict[str, Any] = {
     "lpx_linking": lpx_that_stands_already,
     "lpx_copies_within_racks": lpx_that_stands_already,
     "lpx_copies_within_pods": lpx_copy_hardly_used,
+    **dict.fromkeys(("units_left", "work_after_loss", "used_where_served"), a_rack_down_of_an_ample_fleet),
+    **dict.fromkeys(("copies_left_in_pods", "copies_after_loss"), an_lpx_rack_down_of_many),
+    "instances_after_loss": a_rack_of_instances_down_of_an_ample_fleet,
+    "served_elsewhere": a_site_down_of_two_ample_ones,
     "kept_at_most_served": reuse_that_saves_nothing,
     "kept_only_falls": reuse_that_saves_nothing,
     "hits_from_kept": reuse_that_saves_nothing,
