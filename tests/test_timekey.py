@@ -193,7 +193,10 @@ def test_verification_says_which_table_has_rows_of_what_the_case_does_not_have(p
 def test_a_result_of_an_earlier_release_is_of_the_one_block_that_it_knew(plenty, tmp_path):
     stored = plenty.plan.write(tmp_path / "out")
     timed_tables = [name for name, table in TABLES.items() if set(BESIDE_QUARTER) <= set(table.by_column)]
-    assert timed_tables == ["serving", "prefill", "kv_placement", "retention", "instances", "limits", "sla", "demand"]
+    assert timed_tables == [
+        "serving", "prefill", "kv_placement", "retention", "instances", "survival", "fallback", "limits", "sla",
+        "demand",
+    ]  # fmt: skip
     for name in timed_tables:
         path = stored / "tables" / f"{name}.csv"
         pd.read_csv(path, dtype=str, keep_default_na=False).drop(columns=list(BESIDE_QUARTER)).to_csv(path, index=False)
