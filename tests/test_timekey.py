@@ -134,7 +134,7 @@ STATISTICS: dict[str, Callable[[Solved, Plan], Any]] = {
     "warnings": lambda s, p: cost_warnings(p.tables["unit_costs"]),
     "unit costs of plan.json": lambda s, p: unit_costs_summary(p.tables["unit_costs"]),
     "evidence": lambda s, p: evidence_shares(p.tables, s.case),
-    "first tokens": lambda s, p: first_tokens(s.instance, p.tables["prefill"]),
+    "first tokens": lambda s, p: first_tokens(s.instance, p.tables["prefill"], p.tables["shipments"]),
     "limits": lambda s, p: limits_table(s.instance, p.tables),
     "cash": lambda s, p: cash_table(s.instance, p.tables),
     "costs of tokens": lambda s, p: unit_costs_table(s.instance, p.tables),
@@ -194,8 +194,8 @@ def test_a_result_of_an_earlier_release_is_of_the_one_block_that_it_knew(plenty,
     stored = plenty.plan.write(tmp_path / "out")
     timed_tables = [name for name, table in TABLES.items() if set(BESIDE_QUARTER) <= set(table.by_column)]
     assert timed_tables == [
-        "serving", "prefill", "kv_placement", "retention", "instances", "survival", "fallback", "limits", "sla",
-        "demand",
+        "serving", "prefill", "shipments", "kv_placement", "retention", "instances", "survival", "fallback", "limits",
+        "sla", "demand",
     ]  # fmt: skip
     for name in timed_tables:
         path = stored / "tables" / f"{name}.csv"

@@ -26,7 +26,7 @@ WORDS = Words(
     },
     bought=("units left after a loss",),
     causes=(
-        Cause("resilience", ("units_left", "served_elsewhere"), place=8),
+        Cause("resilience", ("units_left", "served_elsewhere"), place=9),
         Cause("pods", ("copies_left_in_pods",)),
     ),
 )
