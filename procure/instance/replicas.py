@@ -7,8 +7,10 @@ larger one the plan says what rounding up would add.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+import math
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -16,7 +18,7 @@ import pandas as pd
 from procure import performance
 from procure.instance.service import LEAST_TPS, Load, machines, percentile_factor, phases
 from procure.instance.standing import Standing
-from procure.instance.tables import InstanceRate, InstanceRow, Rate, SkuRow, Workload
+from procure.instance.tables import InstanceRate, InstanceRow, Prefill, Rate, Serve, SkuRow, Workload
 from procure.schema import RECOMPUTE, Role, SkuKind
 
 if TYPE_CHECKING:
@@ -24,9 +26,10 @@ if TYPE_CHECKING:
     from procure.case.settings import Settings
     from procure.catalogue import Sku
 
+F = TypeVar("F")
+
 READ = ("serve", "prefill", "rates", "skus", "workloads", "fixed", "resource_use", "quarters", "pool_roles")
 """Tables that instances follow from."""
-GROUP = ["t", "llm", "deployment"]
 SIZES = ["t", "workload", "bucket", "deployment", "gpus", "share"]
 EQUAL = 1e-9
 """Instances by which a load may be above a whole number and still need no further one."""
@@ -111,30 +114,37 @@ def instances(
         prefill: what :func:`prefill_sizes` gives.
         case: for its settings and the sizes that it states.
     """
-    stated = case.tables["workloads"].set_index("workload")["instance_gpus"].astype(float).fillna(1.0)
     llm = {row.workload: row.llm for row in Workload.rows(tables["workloads"])}
-    least = stated.rename(llm).groupby(level=0).max()
-    prefill = _prefill_size(prefill, llm, least)
+    least: dict[str, float] = {}
+    for workload, gpus in zip(*_columns(case.tables["workloads"], ["workload", "instance_gpus"]), strict=True):
+        least[llm[workload]] = max(least.get(llm[workload], 1.0), float(gpus) if pd.notna(gpus) else 1.0)
     sku = {row.sku: row for row in SkuRow.rows(tables["skus"])}
     standing = Standing.of(tables)
-    may = {"serve": standing.decodes, "prefill": standing.prefills}
-    stands = {name: {(k, t) for site, k, t in standing.units if does(site, k, t)} for name, does in may.items()}
-    tables = {**tables, **{name: _standing(tables[name], pools) for name, pools in stands.items()}}
-    decoding = _decoding(tables, decode, prefill, llm, sku, least)
-    filling = _filling(tables, prefill, llm, sku)
+    decodes = {(name, t) for site, name, t in standing.units if standing.decodes(site, name, t)}
+    prefills = {(name, t) for site, name, t in standing.units if standing.prefills(site, name, t)}
+    rate = {(r.t, r.workload, r.bucket): r.requests_per_s for r in Rate.rows(tables["rates"]) if r.requests_per_s > 0}
+    size = _prefill_size(prefill, llm, least)
+    served = [way for way in Serve.rows(tables["serve"]) if (way.sku, way.t) in decodes]
+    ways = [way for way in Prefill.rows(tables["prefill"]) if (way.sku, way.t) in prefills]
+    decoding = _decoding(served, rate, decode, size, llm, sku, least)
+    filling = _filling(ways, rate, size, llm, sku)
     both = _both(decoding, filling, sku)
     small = _small(decoding, filling, case.settings)
     one = _for_both(both, decoding, filling, case.settings.instance_roles)
-    chosen = [
-        _fewest(decoding[(decoding["lpx_sku"] != "") | ~_among(decoding, one)], Role.DECODE),
-        _fewest(both[_among(both, one)], Role.BOTH),
-    ]
-    alone = filling.merge(chosen[1][GROUP], how="left", on=GROUP, indicator=True)
-    chosen.append(_fewest(alone[alone["_merge"] == "left_only"], Role.PREFILL))
-    rows = pd.concat(chosen).sort_values([*GROUP, "role"])
-    rows["whole"] = _among(rows, small).astype(int)
-    made = InstanceRow.rows(rows)
-    return {"instances": InstanceRow.frame(made), "instance_rates": _rates(rows, decode, llm)}
+    shared = _fewest([found for found in both if found.of in one], Role.BOTH)
+    apart = _fewest([found for found in decoding if found.lpx_sku or found.of not in one], Role.DECODE)
+    among = {found.group for found in shared}
+    alone = _fewest([found for found in filling if found.group not in among], Role.PREFILL)
+    chosen = [(found, Role.DECODE) for found in apart]
+    chosen += [(found, Role.BOTH) for found in shared] + [(found, Role.PREFILL) for found in alone]
+    rows = [
+        InstanceRow(
+            t=of.t, llm=of.llm, deployment=of.deployment, role=role, sku=of.sku, lpx_sku=of.lpx_sku, gpus=of.gpus,
+            units=of.units, busy_units=of.busy_units, load=of.load, whole=int(of.of in small),
+        )
+        for of, role in sorted(chosen, key=lambda pair: (pair[0].group, pair[1].value))
+    ]  # fmt: skip
+    return {"instances": InstanceRow.frame(rows), "instance_rates": _rates(rows, decode, llm)}
 
 
 def units_of(gpus: int, per_unit: int) -> float:
@@ -142,156 +152,211 @@ def units_of(gpus: int, per_unit: int) -> float:
     return 1.0 / (per_unit // gpus) if gpus <= per_unit else float(-(-gpus // per_unit))
 
 
+class _Sized(NamedTuple):
+    """Instances of one size that carry the whole load of an LLM on a deployment: how many, and what each takes."""
+
+    t: int
+    llm: str
+    deployment: str
+    sku: str
+    lpx_sku: str
+    gpus: int
+    units: float
+    busy_units: float
+    load: float
+    racks: float
+
+    @property
+    def group(self) -> tuple[int, str, str]:
+        return self[:3]
+
+    @property
+    def of(self) -> tuple[int, str]:
+        return self[:2]
+
+    @property
+    def whole(self) -> float:
+        """Whole instances that carry the load."""
+        return float(np.ceil(self.load - EQUAL))
+
+
+def _sized(group: tuple[int, str, str], pool: SkuRow, lpx_sku: str, gpus: int, racks: float) -> _Sized:
+    busy = pool.usable_share * gpus / pool.gpus
+    return _Sized(*group, pool.sku, lpx_sku, gpus, units_of(gpus, int(pool.gpus)), busy, racks / busy, racks)
+
+
 def _decoding(
-    tables: Mapping[str, pd.DataFrame],
+    served: list[Serve],
+    rate: Mapping[tuple[int, str, str], float],
     sized: pd.DataFrame,
-    filling: pd.DataFrame,
+    filling: Mapping[tuple[str, str], int],
     llm: Mapping[str, str],
     sku: Mapping[str, SkuRow],
-    least: Any,
-) -> pd.DataFrame:
+    least: Mapping[str, float],
+) -> list[_Sized]:
     """Instances that decode the whole load of each LLM on a deployment, for every size that serves all its buckets.
 
     Where physics reaches the speed of no bucket, which a user's own figures do, they are as large as for prefill.
     """
-    keys = ["t", "workload", "bucket", "deployment"]
-    points = tables["serve"].groupby([*keys, "sku", "lpx_sku"], as_index=False)["rack_s"].min()
-    work = points.merge(_rate(tables), on=keys[:3])
-    work["racks"] = work["rack_s"] * work["requests_per_s"]
-    served = work.merge(sized, on=keys, how="left")
-    served["llm"] = served["workload"].map(llm)
-    served["racks"] /= served["share"].fillna(1.0)
-    reached = served["gpus"].notna().groupby([served[name] for name in GROUP]).transform("any").astype(bool)
-    beyond = served[~reached].drop(columns="gpus").merge(filling, on=["workload", "sku"])
-    known = pd.concat([served[served["gpus"].notna()], beyond]).astype({"gpus": int})
-    found = known.groupby([*GROUP, "sku", "lpx_sku", "gpus"], as_index=False).agg(
-        racks=("racks", "sum"), buckets=("racks", "size")
-    )
-    most = found.groupby(GROUP)["buckets"].transform("max")
-    found = found[found["buckets"] == most].drop(columns="buckets")
-    return _loads(_large_enough(found, found["llm"].map(least), GROUP), sku)
-
-
-def _standing(ways: pd.DataFrame, stands: set[tuple[str, int]]) -> pd.DataFrame:
-    """Ways to serve on pools that may stand in their quarter."""
-    kept = [pair in stands for pair in zip(ways["sku"], ways["t"], strict=True)]
-    return ways[np.array(kept, dtype=bool)]
-
-
-def _rate(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
-    rates = tables["rates"]
-    return rates[rates["requests_per_s"] > 0][[*Rate.schema.key, "requests_per_s"]]
+    best: dict[Any, float] = {}
+    for way in served:
+        if (way.t, way.workload, way.bucket) in rate:
+            key = (way.t, way.workload, way.bucket, way.deployment), way.sku, way.lpx_sku
+            best[key] = min(best.get(key, math.inf), way.rack_s)
+    known: dict[Any, list[tuple[int, float]]] = defaultdict(list)
+    for t, workload, bucket, deployment, gpus, share in zip(*_columns(sized, SIZES), strict=True):
+        known[t, workload, bucket, deployment].append((gpus, share))
+    reached = {(t, llm[w], deployment) for (t, w, b, deployment), _, _ in best if (t, w, b, deployment) in known}
+    racks: dict[Any, list[float]] = defaultdict(list)
+    for (at, pool, lpx), rack_s in best.items():
+        t, workload, bucket, deployment = at
+        group = t, llm[workload], deployment
+        alone = [(filling[workload, pool], 1.0)] if group not in reached and (workload, pool) in filling else []
+        for gpus, share in known.get(at, alone):
+            racks[group, pool, lpx, gpus].append(rack_s * rate[t, workload, bucket] / share)
+    most: dict[Any, int] = defaultdict(int)
+    for (group, *_), of_buckets in racks.items():
+        most[group] = max(most[group], len(of_buckets))
+    found = [
+        _sized(group, sku[pool], lpx, gpus, sum(of_buckets))
+        for (group, pool, lpx, gpus), of_buckets in racks.items()
+        if len(of_buckets) == most[group]
+    ]
+    return _large_enough(found, [least[one.llm] for one in found], _group, _gpus)
 
 
 def _filling(
-    tables: Mapping[str, pd.DataFrame],
-    sized: pd.DataFrame,
+    ways: list[Prefill],
+    rate: Mapping[tuple[int, str, str], float],
+    size: Mapping[tuple[str, str], int],
     llm: Mapping[str, str],
     sku: Mapping[str, SkuRow],
-) -> pd.DataFrame:
+) -> list[_Sized]:
     """Instances that prefill the whole load of each LLM in full on a pool, all of one size."""
-    ways = tables["prefill"]
-    work = ways[ways["store"] == RECOMPUTE].merge(_rate(tables), on=["t", "workload", "bucket"])
-    work["racks"] = work["rack_s"] * work["requests_per_s"]
-    work = work.merge(sized, on=["workload", "sku"])
-    work["llm"] = work["workload"].map(llm)
-    work["deployment"] = work["sku"]
-    found = work.groupby([*GROUP, "sku"], as_index=False).agg(racks=("racks", "sum"), gpus=("gpus", "max"))
-    return _loads(found.assign(lpx_sku=""), sku)
+    work: dict[Any, list[tuple[float, int]]] = defaultdict(list)
+    for way in ways:
+        at = way.t, way.workload, way.bucket
+        if way.store == RECOMPUTE and at in rate and (way.workload, way.sku) in size:
+            work[way.t, llm[way.workload], way.sku].append((way.rack_s * rate[at], size[way.workload, way.sku]))
+    return [
+        _sized(group, sku[group[2]], "", max(gpus for _, gpus in taken), sum(racks for racks, _ in taken))
+        for group, taken in work.items()
+    ]
 
 
-def _prefill_size(sized: pd.DataFrame, llm: Mapping[str, str], least: Any) -> pd.DataFrame:
+def _prefill_size(
+    sized: pd.DataFrame, llm: Mapping[str, str], least: Mapping[str, float]
+) -> dict[tuple[str, str], int]:
     """One size for each workload and pool: the smallest of at least the GPUs stated; the largest where none is."""
-    each = ["workload", "sku"]
-    large = _large_enough(sized, sized["workload"].map(llm).map(least), each)
-    return large.sort_values([*each, "gpus"]).drop_duplicates(each)
+    rows = list(zip(*_columns(sized, ["workload", "sku", "gpus"]), strict=True))
+    large = _large_enough(
+        rows, [least[llm[workload]] for workload, _, _ in rows], lambda row: row[:2], lambda row: row[2]
+    )
+    size: dict[tuple[str, str], int] = {}
+    for workload, name, gpus in large:
+        size[workload, name] = min(size.get((workload, name), gpus), gpus)
+    return size
 
 
-def _large_enough(found: pd.DataFrame, least: pd.Series, each: list[str]) -> pd.DataFrame:
+def _large_enough(
+    found: list[F], least: Sequence[float], each: Callable[[F], Any], gpus: Callable[[F], int]
+) -> list[F]:
     """Of each group the sizes of at least so many GPUs; the largest where there is none."""
-    enough = found["gpus"] >= least
-    largest = found["gpus"] == found.groupby(each)["gpus"].transform("max")
-    none = ~enough.groupby([found[name] for name in each]).transform("any")
-    return found[(enough | (none & largest)).astype(bool)]
+    largest: dict[Any, int] = {}
+    enough = set()
+    for one, asked in zip(found, least, strict=True):
+        largest[each(one)] = max(largest.get(each(one), 0), gpus(one))
+        if gpus(one) >= asked:
+            enough.add(each(one))
+    return [
+        one
+        for one, asked in zip(found, least, strict=True)
+        if (gpus(one) >= asked if each(one) in enough else gpus(one) == largest[each(one)])
+    ]
 
 
-def _loads(found: pd.DataFrame, sku: Mapping[str, SkuRow]) -> pd.DataFrame:
-    """With the units that one instance takes, those that its work may keep busy, and the instances of the load."""
-    gpus = found["sku"].map(lambda name: sku[name].gpus)
-    usable = found["sku"].map(lambda name: sku[name].usable_share)
-    units = [units_of(int(g), int(n)) for g, n in zip(found["gpus"], gpus, strict=True)]
-    busy = usable * found["gpus"] / gpus
-    figures = found.assign(units=units, busy_units=busy, load=found["racks"] / busy)
-    return figures.astype({"racks": float, "units": float, "busy_units": float, "load": float, "gpus": int})
-
-
-def _both(decoding: pd.DataFrame, filling: pd.DataFrame, sku: Mapping[str, SkuRow]) -> pd.DataFrame:
+def _both(decoding: list[_Sized], filling: list[_Sized], sku: Mapping[str, SkuRow]) -> list[_Sized]:
     """Instances that prefill and decode everything: of sizes at least as large as prefill takes, else the largest."""
-    alone = decoding[decoding["lpx_sku"] == ""]
-    pair = alone.merge(filling[[*GROUP, "racks", "gpus"]], on=GROUP, suffixes=("", "_prefill"))
-    pair["racks"] += pair["racks_prefill"]
-    return _loads(_large_enough(pair, pair["gpus_prefill"], GROUP)[list(alone.columns)], sku)
+    fill = {one.group: one for one in filling}
+    alone = [one for one in decoding if not one.lpx_sku and one.group in fill]
+    found = [_sized(one.group, sku[one.sku], "", one.gpus, one.racks + fill[one.group].racks) for one in alone]
+    return _large_enough(found, [fill[one.group].gpus for one in found], _group, _gpus)
 
 
-def _whole(load: Any) -> Any:
-    """Whole instances that carry a load."""
-    return np.ceil(np.asarray(load, dtype=float) - EQUAL)
-
-
-def _small(decoding: pd.DataFrame, filling: pd.DataFrame, settings: Settings) -> set[tuple[int, str]]:
+def _small(decoding: list[_Sized], filling: list[_Sized], settings: Settings) -> set[tuple[int, str]]:
     """(t, LLM) whose load few instances of the smallest size carry, each a part of all loads that is worth counting.
 
     Both on the pool where that is fewest, or the largest part, of decode and prefill apart.
     """
-    few: list[pd.Series] = []
-    part: list[pd.Series] = []
-    for found in (decoding.sort_values("gpus").drop_duplicates(GROUP), filling):
-        every = found.assign(all=found["racks"] * found["units"] / found["busy_units"])
-        every["all"] = every.groupby(["t", "deployment"])["all"].transform("sum")
-        by_llm = every.assign(part=every["units"] / every["all"]).groupby(["t", "llm"])
-        few.append(by_llm["load"].min())
-        part.append(by_llm["part"].max())
-    need = few[0].add(few[1], fill_value=0.0)
-    worth = pd.concat(part).groupby(level=[0, 1]).max() >= settings.whole_instances_least_share
-    small = (need <= settings.whole_instances_up_to) & (need >= LEAST_LOAD) & worth.reindex(need.index)
-    return set(need[small].index) if settings.whole_instances_up_to > 0 else set()
+    if settings.whole_instances_up_to <= 0:
+        return set()
+    need: dict[tuple[int, str], float] = defaultdict(float)
+    part: dict[tuple[int, str], float] = defaultdict(float)
+    smallest: dict[Any, _Sized] = {}
+    for one in sorted(decoding, key=_gpus):
+        smallest.setdefault(one.group, one)
+    for found in (list(smallest.values()), filling):
+        every: dict[tuple[int, str], float] = defaultdict(float)
+        fewest: dict[tuple[int, str], float] = {}
+        for one in found:
+            every[one.t, one.deployment] += one.racks * one.units / one.busy_units
+            fewest[one.of] = min(fewest.get(one.of, math.inf), one.load)
+        for of, load in fewest.items():
+            need[of] += load
+        for one in found:
+            part[one.of] = max(part[one.of], one.units / every[one.t, one.deployment])
+    least = settings.whole_instances_least_share
+    return {
+        of for of, load in need.items() if LEAST_LOAD <= load <= settings.whole_instances_up_to and part[of] >= least
+    }
 
 
-def _for_both(both: pd.DataFrame, decoding: pd.DataFrame, filling: pd.DataFrame, roles: str) -> set[tuple[int, str]]:
+def _for_both(both: list[_Sized], decoding: list[_Sized], filling: list[_Sized], roles: str) -> set[tuple[int, str]]:
     """(t, LLM) whose instances prefill and decode."""
     if roles != "by_load":
-        return set(zip(both["t"], both["llm"], strict=True)) if roles == "shared" else set()
-    one = both[_whole(both["load"]) <= 1].groupby(GROUP)["units"].min()
-    split = [
-        found.assign(taken=_whole(found["load"]) * found["units"]).groupby(GROUP)["taken"].min()
-        for found in (decoding, filling)
-    ]
-    apart = (split[0] + split[1]).reindex(one.index)
-    return {(t, llm) for t, llm, _ in one[one < apart - EQUAL].index}
+        return {one.of for one in both} if roles == "shared" else set()
+    apart: dict[Any, list[float]] = defaultdict(list)
+    for found in (decoding, filling):
+        taken: dict[Any, float] = {}
+        for one in found:
+            taken[one.group] = min(taken.get(one.group, math.inf), one.whole * one.units)
+        for group, units in taken.items():
+            apart[group].append(units)
+    return {one.of for one in both if one.whole <= 1 and one.units < sum(apart[one.group]) - EQUAL}
 
 
-def _among(rows: pd.DataFrame, chosen: set[tuple[int, str]]) -> pd.Series:
-    """Which rows are of these (t, LLM)."""
-    return pd.Series(
-        [pair in chosen for pair in zip(rows["t"], rows["llm"], strict=True)], index=rows.index, dtype=bool
-    )
-
-
-def _fewest(found: pd.DataFrame, role: Role) -> pd.DataFrame:
+def _fewest(found: list[_Sized], role: Role) -> list[_Sized]:
     """Of every deployment the size that carries the load with the fewest units; of equals the smallest.
 
     Of instances that do both, the fewest of equals: one that carries all is why they do.
     """
-    count = _whole(found["load"])
-    taken = found.assign(role=role.value, taken=np.round(count * found["units"], 9), count=count)
-    order = ["count", "gpus"] if role is Role.BOTH else ["gpus"]
-    return taken.sort_values([*GROUP, "taken", *order]).drop_duplicates(GROUP)
+    best: dict[Any, tuple[float, float, int]] = {}
+    chosen: dict[Any, _Sized] = {}
+    for one in found:
+        order = round(one.whole * one.units, 9), one.whole if role is Role.BOTH else 0.0, one.gpus
+        if one.group not in best or order < best[one.group]:
+            best[one.group], chosen[one.group] = order, one
+    return list(chosen.values())
 
 
-def _rates(rows: pd.DataFrame, sized: pd.DataFrame, llm: Mapping[str, str]) -> pd.DataFrame:
+def _rates(rows: list[InstanceRow], sized: pd.DataFrame, llm: Mapping[str, str]) -> pd.DataFrame:
     """Throughput of each bucket on the instances chosen, over the best."""
-    at = sized.assign(llm=sized["workload"].map(llm))
-    found = at.merge(rows[rows["role"] != Role.PREFILL.value][[*GROUP, "gpus"]], on=[*GROUP, "gpus"])
-    found = found.sort_values(["t", "workload", "bucket", "deployment"])
-    columns = ["t", "workload", "bucket", "deployment", "share"]
-    return InstanceRate.frame([InstanceRate(*row) for row in found[columns].itertuples(index=False)])
+    chosen = {(row.t, row.llm, row.deployment, row.gpus) for row in rows if row.role is not Role.PREFILL}
+    found = [
+        InstanceRate(t, workload, bucket, deployment, share)
+        for t, workload, bucket, deployment, gpus, share in zip(*_columns(sized, SIZES), strict=True)
+        if (t, llm[workload], deployment, gpus) in chosen
+    ]
+    return InstanceRate.frame(sorted(found, key=lambda row: (row.t, row.workload, row.bucket, row.deployment)))
+
+
+def _columns(frame: pd.DataFrame, names: list[str]) -> list[list[Any]]:
+    return [frame[name].tolist() for name in names]
+
+
+def _group(one: _Sized) -> tuple[int, str, str]:
+    return one.group
+
+
+def _gpus(one: _Sized) -> int:
+    return one.gpus
