@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from functools import total_ordering
 
 _PATTERN = re.compile(r"([12][0-9]{3})Q([1-4])")
@@ -76,3 +77,14 @@ class Quarter:
         return f"{self.year}Q{self.number}"
 
     __repr__ = __str__
+
+
+def quarter_ranges(quarters: Iterable[str]) -> str:
+    """Quarters with runs drawn together: 2027Q1 to 2027Q3, 2028Q2."""
+    runs: list[list[Quarter]] = []
+    for quarter in sorted(Quarter(q) for q in set(quarters)):
+        if runs and quarter.index == runs[-1][-1].index + 1:
+            runs[-1].append(quarter)
+        else:
+            runs.append([quarter])
+    return ", ".join(str(r[0]) if len(r) == 1 else f"{r[0]} to {r[-1]}" for r in runs)

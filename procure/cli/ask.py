@@ -1,11 +1,19 @@
-"""Verbs that ask about a result: ``verify``."""
+"""Verbs that ask about a result: ``verify`` and ``explain``."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from procure.cli._stopping import Stopping
+from procure.cli.plan import LIMIT, Json, Seed, Threads
+from procure.cli.study import Jobs
+
+if TYPE_CHECKING:
+    from procure.case import Case
+    from procure.plan import Plan
 
 PANEL = "Ask"
 
@@ -13,27 +21,102 @@ PANEL = "Ask"
 def register(app: typer.Typer) -> None:
     """Add the verbs of this group."""
     app.command(rich_help_panel=PANEL)(verify)
+    app.command(rich_help_panel=PANEL)(explain)
+
+
+AnsweredCase = Annotated[Path | None, typer.Option(help="The case it answers; the one named in plan.json if left out.")]
 
 
 def verify(
     result: Annotated[Path, typer.Argument(help="Result folder, as written by `procure solve`.")],
-    case: Annotated[
-        Path | None, typer.Option(help="The case it answers; the one named in plan.json if left out.")
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Only JSON on stdout.")] = False,
+    case: AnsweredCase = None,
+    as_json: Json = False,
 ) -> None:
     """Recompute every limit, every SLA and the money of a stored plan from its case, without the program.
 
     Exit codes: 0 all holds, 2 wrong input, 7 something does not hold.
     """
-    from procure.case import Case
     from procure.cli._json import show_json
-    from procure.errors import Fault, InputError
     from procure.plan import Plan, Status
     from procure.plan.tables import Check
     from procure.plan.verify import verify as check
 
     plan = Plan.read(result)
+    checks = check(plan, _answered(plan, result, case), folder=result)
+    if as_json:
+        show_json(checks)
+    else:
+        for row in Check.rows(checks):
+            typer.echo(f"{'holds' if row.holds else 'FAILS'}  {row.check}{': ' + row.detail if row.detail else ''}")
+    raise typer.Exit(0 if checks["holds"].all() else Status.UNVERIFIED.exit_code)
+
+
+def explain(  # noqa: PLR0913 - one option of the verb each
+    result: Annotated[Path, typer.Argument(help="Result folder, as written by `procure solve`.")],
+    case: AnsweredCase = None,
+    limits: Annotated[bool, typer.Option("--limits", help="Ask about every limit that leaves no room.")] = False,
+    limit: Annotated[
+        list[str] | None, typer.Option(help="Ask about a limit, full or not: power, 'power at north', 'supply lpx'.")
+    ] = None,
+    orders: Annotated[bool, typer.Option("--orders", help="Ask why each order line.")] = False,
+    why_not: Annotated[
+        list[str] | None, typer.Option(help="Force a SKU or group (cmx, lpx, ssd, gpu) in, or out where it is ordered.")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="Keep the plans of the answers here; the same command goes on.")
+    ] = None,
+    gap: Annotated[
+        float | None, typer.Option(help="Gap of each plan; the plan's own if left out.", min=0, max=1)
+    ] = None,
+    time_limit: Annotated[float, typer.Option(help="Seconds for all questions; the rest is named.", min=0)] = 900.0,
+    threads: Threads = 0,
+    seed: Seed = 0,
+    jobs: Jobs = 1,
+    as_json: Json = False,
+) -> None:
+    """Say what binds and what one more unit is worth, why each order, and why not another SKU, by solving again.
+
+    Limits and orders, unless options say what to ask. Amounts lie between what the bounds of both plans leave; where 0
+    does, they are below the resolution of the gap. Written beside the plan: explain.json, tables/explain.csv.
+
+    Exit codes: 0 done, 2 wrong input, 5 stopped or out of time before every question was asked.
+    """
+    from rich.console import Console
+
+    from procure.cli._json import show_json
+    from procure.plan import Plan
+    from procure.report import print_explanation
+    from procure.study import Effort
+    from procure.why import Asked, How
+    from procure.why import explain as run
+
+    plan = Plan.read(result)
+    answered = _answered(plan, result, case)
+    every = not (limits or limit or orders or why_not)
+    asked = Asked(limits or every, tuple(limit or ()), orders or every, tuple(why_not or ()))
+    own = max(plan.summary["gap_asked"], plan.summary["gap"] or 0.0)
+    effort = Effort(own if gap is None else gap, threads=threads, seed=seed)
+    with Stopping("answers at hand are kept.") as stopping:
+        how = How(effort, time_limit, jobs, out, lambda line: typer.echo(line, err=True), stopping.asked)
+        found = run(plan, answered, asked, how)
+    written = found.write(result)
+    if as_json:
+        show_json(found.facts())
+    else:
+        print_explanation(found, Console())
+        typer.echo(f"Written: {', '.join(str(path) for path in written)}")
+    raise typer.Exit(LIMIT if found.not_asked else 0)
+
+
+def _answered(plan: Plan, result: Path, case: Path | None) -> Case:
+    """The case that a plan answers, as it was solved.
+
+    Raises:
+        InputError: it is neither named nor found.
+    """
+    from procure.case import Case
+    from procure.errors import Fault, InputError
+
     source = case if case is not None else _case_of(plan, result)
     if source is None:
         stated = str(plan.summary.get("case_folder", ""))
@@ -43,21 +126,13 @@ def verify(
     answered, points = Case.read(source), plan.summary.get("points", "base")
     if points != answered.settings.points:  # solved with --points
         answered = answered.with_value("points", points)
-    checks = check(plan, answered, folder=result)
-    if as_json:
-        show_json(checks)
-    else:
-        for row in Check.rows(checks):
-            typer.echo(f"{'holds' if row.holds else 'FAILS'}  {row.check}{': ' + row.detail if row.detail else ''}")
-    raise typer.Exit(0 if checks["holds"].all() else Status.UNVERIFIED.exit_code)
+    return answered
 
 
-def _case_of(plan: object, result: Path) -> Path | None:
+def _case_of(plan: Plan, result: Path) -> Path | None:
     """The case that the plan names, from here, the result or a folder above it; or the packaged one of that name."""
     from procure.catalogue import packaged_path
-    from procure.plan import Plan
 
-    assert isinstance(plan, Plan)
     stated = str(plan.summary.get("case_folder") or "")
     above = [result.resolve(), *result.resolve().parents]
     places = [Path(stated), *(folder / stated for folder in above)] if stated else []

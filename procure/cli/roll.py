@@ -10,6 +10,8 @@ import typer
 if TYPE_CHECKING:
     import pandas as pd
 
+    from procure.plan import Plan
+
 PANEL = "Prepare"
 
 
@@ -60,7 +62,7 @@ def roll(
     typer.echo(f"Written: {output}. Next: `procure check {output}`.")
 
 
-def _case_of(plan: object, result: Path) -> Path | None:
+def _case_of(plan: Plan, result: Path) -> Path | None:
     from procure.cli.ask import _case_of as find
 
     return find(plan, result)

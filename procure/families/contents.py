@@ -6,11 +6,12 @@ so that whoever asks for checks or words never loads the program (and Pyomo with
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 from importlib import import_module
 from typing import Any
 
-from procure.families.wording import Cause, RowWords, Words
+from procure.families.wording import Cause, Full, Moved, RowWords, Words
 
 NAMES = (
     "fleet",
@@ -86,3 +87,8 @@ def causes() -> dict[str, tuple[Cause, ...]]:
 def given_limits() -> frozenset[str]:
     """Rows of a plan's ``limits`` that the site, the budget or a supplier sets; others follow from what was bought."""
     return frozenset(name for told in words().values() for name in told.given)
+
+
+def moves() -> dict[str, Callable[[Full], Moved]]:
+    """What moves a limit of a plan's ``limits``, by its name."""
+    return {name: move for told in words().values() for name, move in told.moves.items()}

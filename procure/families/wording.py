@@ -42,6 +42,46 @@ class RowWords(NamedTuple):
 
 
 @dataclass(frozen=True)
+class Full:
+    """A row of a plan's ``limits`` of which it is asked what moves it; ``stated`` are the case's tables, ``tables``
+    the instance's.
+    """
+
+    quarter: str
+    site: str
+    item: str
+    stated: Mapping[str, pd.DataFrame]
+    tables: Mapping[str, pd.DataFrame]
+
+    @property
+    def on_offer(self) -> pd.DataFrame:
+        """SKUs that may be ordered within the horizon: rows of the instance's ``skus``."""
+        skus = self.tables["skus"]
+        return skus[skus["first_order_t"] <= skus["last_order_t"]]
+
+    @property
+    def site_row(self) -> tuple[str, Mapping[str, Any]]:
+        """The row of the case's ``sites`` that holds in the quarter: its path and its cells."""
+        sites = self.stated["sites"]
+        held = sites[(sites["site"] == self.site) & (sites["from_quarter"] <= self.quarter)]
+        row = {str(name): cell for name, cell in held.sort_values("from_quarter").iloc[-1].items()}
+        return f"sites/{self.site}/{row['from_quarter']}", row
+
+    def cell(self, frame: pd.DataFrame, key: str, name: str, column: str) -> float:
+        """The number in the one row of a table with that name as its key."""
+        return float(frame.loc[frame[key] == name, column].iloc[0])
+
+
+class Moved(NamedTuple):
+    """How a planner moves a limit: a path of the case, what stands there, and what one more unit takes of it."""
+
+    path: str
+    value: float
+    step: float
+    unit: str
+
+
+@dataclass(frozen=True)
 class Cause:
     """A limit that a planner can move, as the cause of a shortfall.
 
@@ -73,6 +113,8 @@ class Words:
         rows: every component of rows that its program has.
         given: its rows in the plan's ``limits`` that the site, the budget or a supplier sets.
         bought: its rows in ``limits`` that follow from what was bought.
+        moves: what a planner changes in the case to move a limit, by its name in ``limits``; every limit that is given
+            has one, and so has one that a promise sets.
         causes: its limits that can be named as the cause of a shortfall.
         told: says a broken row of a component in another way than its :class:`RowWords` do.
         spared: decisions that are no way out of a breach: it is told where it is, not where these would put it.
@@ -82,6 +124,7 @@ class Words:
     rows: Mapping[str, RowWords] = field(default_factory=dict)
     given: tuple[str, ...] = ()
     bought: tuple[str, ...] = ()
+    moves: Mapping[str, Callable[[Full], Moved]] = field(default_factory=dict)
     causes: tuple[Cause, ...] = ()
     told: Mapping[str, Callable[[Broken], str]] = field(default_factory=dict)
     spared: tuple[str, ...] = ()

@@ -4,16 +4,26 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from procure.report.explained import print_explanation
     from procure.report.files import write_reports
     from procure.report.page import write_page
     from procure.report.pictures import plot_sweep, write_pictures
     from procure.report.terminal import print_plan
     from procure.report.workbook import write_workbook
 
-__all__ = ["plot_sweep", "print_plan", "write_page", "write_pictures", "write_reports", "write_workbook"]
+__all__ = [
+    "plot_sweep",
+    "print_explanation",
+    "print_plan",
+    "write_page",
+    "write_pictures",
+    "write_reports",
+    "write_workbook",
+]
 
 _HOME = {
     "plot_sweep": "procure.report.pictures",
+    "print_explanation": "procure.report.explained",
     "print_plan": "procure.report.terminal",
     "write_page": "procure.report.page",
     "write_pictures": "procure.report.pictures",

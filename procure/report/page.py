@@ -17,6 +17,7 @@ from matplotlib.figure import Figure
 from procure.plan import Plan, Status
 from procure.plan.tables import TABLES, Check, Cost
 from procure.plan.unit_costs import cost_warnings
+from procure.quarter import quarter_ranges
 from procure.report import words
 from procure.report.charts import charts, style
 from procure.report.layout import Timeline
@@ -90,7 +91,7 @@ def headline(plan: Plan) -> str:
     """What to buy and to sell in the planned quarters, in one sentence or two."""
     bought = grouped(plan.purchases, ["sku"])["count"].sum()
     sold = plan.sales
-    quarters = words.quarter_ranges(plan.purchases["quarter"])
+    quarters = quarter_ranges(plan.purchases["quarter"])
     order = "Order nothing in the planned quarters."
     if not bought.empty:
         order = f"Order {words.listed(bought)}; orders fall in {quarters}."
@@ -114,8 +115,8 @@ def facts(plan: Plan) -> list[tuple[str, str]]:
         ("with look-ahead and residual values", words.usd(plan.objective_usd)),
         ("Paid for orders in planned quarters", words.usd(paid)),
         ("Planned requests not served as promised, by priority", words.share(words.short_share(plan))),
-        ("Planned", words.quarter_ranges(planned)),
-        ("Look-ahead", words.quarter_ranges(later) or "none"),
+        ("Planned", quarter_ranges(planned)),
+        ("Look-ahead", quarter_ranges(later) or "none"),
     ]
     gap = words.gap_in_short(plan)
     if gap is not None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 import pandas as pd
@@ -12,7 +11,7 @@ from procure.plan import Plan, Status
 from procure.plan.sales import sales_summary
 from procure.plan.summary import Sale, Summary, gap_of_decided
 from procure.plan.tables import ExpansionOrder, Instances, Limit, Shipped, UnitCost
-from procure.quarter import Quarter
+from procure.quarter import quarter_ranges
 from procure.schema import Span, Unit
 from procure.timekey import grouped, summed, unmixed
 
@@ -116,17 +115,6 @@ def share(fraction: float) -> str:
     if 0.9995 < fraction < 1:
         return "more than 99.9%"
     return f"{fraction:.1%}"
-
-
-def quarter_ranges(quarters: Iterable[str]) -> str:
-    """Quarters with runs drawn together: 2027Q1 to 2027Q3, 2028Q2."""
-    runs: list[list[Quarter]] = []
-    for quarter in sorted(Quarter(q) for q in set(quarters)):
-        if runs and quarter.index == runs[-1][-1].index + 1:
-            runs[-1].append(quarter)
-        else:
-            runs.append([quarter])
-    return ", ".join(str(r[0]) if len(r) == 1 else f"{r[0]} to {r[-1]}" for r in runs)
 
 
 def binding_rows(limits: pd.DataFrame) -> pd.DataFrame:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -35,6 +35,7 @@ from procure.solver.compile import Compiled, compile_program, limited
 from procure.solver.decompose import Decomposition
 from procure.solver.explain import causes
 from procure.solver.fair import even_out
+from procure.solver.held import Hold, held
 from procure.solver.highs import Options, Progress, relative_gap, write_mps
 from procure.solver.solution import Solution
 from procure.solver.violation import smallest_violation
@@ -115,9 +116,16 @@ def solve(  # noqa: PLR0913 - one option of the search each, by name
 
 
 def plan_of(
-    case: Case, instance: Instance, options: Options, method: Method = "decomposed", mps: str | Path | None = None
+    case: Case,
+    instance: Instance,
+    options: Options,
+    method: Method = "decomposed",
+    mps: str | Path | None = None,
+    holds: Sequence[Hold] = (),
 ) -> Plan:
     """The plan of a case whose instance is at hand; as :func:`solve`, whose ``options`` began when the case was taken.
+
+    With orders held it is the best of the plans that keep to them, and its bound is theirs.
 
     Raises:
         Infeasible: as :func:`solve`.
@@ -128,8 +136,9 @@ def plan_of(
     options.report("building the program", None, None)
     program = build_program(instance)
     compiled = compile_program(program)
+    free, compiled = compiled, held(compiled, program, holds, instance.quarters)
     clock.lap("build")
-    options.standing = compiled.standing
+    options.standing = free.standing
     least_short, final = _stages(compiled, options, method, instance)
     if mps is not None:
         _write_mps(compiled, _held(least_short, compiled), Path(mps))
@@ -145,7 +154,7 @@ def plan_of(
     clock.lap("explain")
     tables["premises"] = premises_table(case)
     tables["checks"] = pd.DataFrame(columns=["check", "holds", "detail"])
-    summary = _summary(case, instance, compiled, tables, final, least_short, options, method)
+    summary = _summary(case, instance, free, tables, final, least_short, options, method)
     if mps is not None:
         summary["mps_scale"] = USD_PER_UNIT
     summary["status"] = rightful_status(summary)

@@ -9,10 +9,17 @@ from typing import Any
 import numpy as np
 
 from procure.case import Case
+from procure.errors import Fault, InputError
 from procure.solver import Method, Options
+from procure.solver.held import Hold
 
 Change = Mapping[str, Any]
-"""Paths and the values put there, as :meth:`procure.Case.with_value` takes them; none is the case as it stands."""
+"""Paths and the values put there, as :meth:`procure.Case.with_value` takes them; none is the case as it stands.
+
+A path that begins with :data:`HELD` changes nothing in the case: it holds what the plan orders, see :func:`hold_of`.
+"""
+
+HELD = "buy/"
 
 
 @dataclass(frozen=True)
@@ -45,11 +52,49 @@ def plain(change: Change) -> dict[str, Any]:
 
 
 def changed(case: Case, change: Change) -> Case:
-    """The case with every value of a change, one after the other.
+    """The case with every value of a change, one after the other; what it holds of the orders is :func:`holds_of`.
 
     Raises:
         InputError: a path that leads nowhere, or a value that does not fit.
     """
     for path, value in change.items():
-        case = case.with_value(path, value)
+        if not path.startswith(HELD):
+            case = case.with_value(path, value)
     return case
+
+
+def holds_of(case: Case, change: Change) -> list[Hold]:
+    """What a change holds of the orders of a case.
+
+    Raises:
+        InputError: a path or value that says no such thing.
+    """
+    return [hold_of(case, path, value) for path, value in change.items() if path.startswith(HELD)]
+
+
+def hold_of(case: Case, path: str, value: Any) -> Hold:
+    """Orders held: ``buy/SITE/SKU/QUARTER`` with ``3`` (so many units), ``<=3`` (at most) or ``>=3`` (at least).
+
+    SITE is a site or ``*``, all together; SKU one or several joined by ``+``, together; QUARTER one, two joined by
+    ``..`` with all between, or ``*``, the whole horizon.
+
+    Raises:
+        InputError: a site, SKU or quarter that the case does not have, or a value that is no number of units.
+    """
+    parts = path.removeprefix(HELD).rsplit("/", 2)
+    names = [str(quarter) for quarter in case.quarters]
+    site, skus, span = parts if len(parts) == 3 else ("", "", "")
+    first, _, last = (f"{names[0]}..{names[-1]}" if span == "*" else span).partition("..")
+    known = first in names and (last or first) in names and (site == "*" or site in set(case.tables["sites"]["site"]))
+    text = str(value).strip()
+    sign = text[:2] if text[:2] in ("<=", ">=") else ""
+    try:
+        units = float(text.removeprefix(sign))
+    except ValueError:
+        known = False
+    if not known or not set(skus.split("+")) <= set(case.catalogue.skus):
+        expected = "buy/SITE/SKU/QUARTER with a site (or *), SKUs (joined by +) and quarters (A..B, or *) of the case,"
+        raise InputError([Fault("change", 0, path, text, f"{expected} and units such as 3, <=3 or >=3.")])
+    quarters = frozenset(names[names.index(first) : names.index(last or first) + 1])
+    least, most = (0.0 if sign == "<=" else units), (float("inf") if sign == ">=" else units)
+    return Hold(site, frozenset(skus.split("+")), quarters, least, most)

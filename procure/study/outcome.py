@@ -18,7 +18,7 @@ from procure.plan import Plan, Status
 from procure.plan.tables import UnitCost
 from procure.plan.unit_costs import BLENDED
 from procure.solver import Infeasible, NoPlan, Options, plan_of
-from procure.study.change import Change, Effort, changed
+from procure.study.change import Change, Effort, changed, holds_of
 from procure.timekey import grouped, summed
 
 FAILED = "failed"
@@ -40,7 +40,8 @@ class Outcome:
         status: the plan's, or ``failed``.
         reason: why it failed, in one line; empty with a plan.
         error: class of what was raised; empty with a plan.
-        facts: of the plan: ``objective_usd``, ``bound_usd``, ``gap``, ``shortfall_share``, ``planned_capex_usd``,
+        facts: of the plan: ``objective_usd``, ``bound_usd``, ``gap``, ``shortfall_share``, ``shortfall_bound``,
+            ``short`` (who is short in planned quarters, as in ``plan.json``), ``planned_capex_usd``,
             ``costs`` (USD of net present cost by line), ``purchases`` and ``sales`` (as in ``plan.json``),
             ``tokens`` (blended tokens, cost and market price by workload, None for no number) and ``instance_hash``.
         stages: names of the stages of the instance that were run for it; the others were at hand.
@@ -109,7 +110,7 @@ class Solver:
         self._cache.ran = []
         options = Options(effort.gap, effort.time_limit_s, effort.threads, effort.seed, stop=stop)
         case = changed(self._case, change)
-        return plan_of(case, build(case, self._cache), options, effort.method)
+        return plan_of(case, build(case, self._cache), options, effort.method, holds=holds_of(case, change))
 
 
 def facts_of(plan: Plan) -> dict[str, Any]:
@@ -120,6 +121,8 @@ def facts_of(plan: Plan) -> dict[str, Any]:
         "bound_usd": plan.summary["bound_usd"],
         "gap": plan.summary["gap"],
         "shortfall_share": plan.summary["shortfall"]["share"],
+        "shortfall_bound": plan.summary["shortfall"]["bound"],
+        "short": plan.summary["shortfall"]["workloads"],
         "planned_capex_usd": summed(plan.purchases, "capex_usd"),
         "costs": {str(line): float(usd) for line, usd in costs.items()},
         "purchases": plan.summary["purchases"],

@@ -68,6 +68,11 @@ def test_every_family_has_limits_and_causes_or_says_why_not(family):
     assert bool(words.given + words.bought) == (check.limits is not None)
 
 
+def test_every_limit_that_others_set_has_what_moves_it():
+    for words in contents.words().values():
+        assert set(words.given) <= set(words.moves) <= set(words.given + words.bought)
+
+
 def test_settings_that_families_read_are_those_of_a_case():
     assert set(contents.settings()) <= set(Settings.model_fields)
     assert set(built(rich()).settings) == set(contents.settings())

@@ -19,9 +19,10 @@ from procure.cli import build_app
 from procure.errors import InputError
 from procure.plan import Plan
 from procure.plan.tables import TABLES
+from procure.quarter import quarter_ranges
 from procure.report import plot_sweep, print_plan, write_page, write_pictures
 from procure.report.page import costs, render
-from procure.report.words import binding_sentences, figure, quarter_ranges, share, status_sentence, usd
+from procure.report.words import binding_sentences, figure, share, status_sentence, usd
 
 HOSTILE = "<script>alert(1)</script>[red]$x$_{&\"'"
 VOID = {"meta", "br", "link", "img", "hr", "input"}

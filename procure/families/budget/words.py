@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from procure.families.scales import USD_PER_UNIT
-from procure.families.wording import Broken, Cause, RowWords, Words
+from procure.families.wording import Broken, Cause, Full, Moved, RowWords, Words
 
 
 def short_of_budget(broken: Broken) -> str:
@@ -18,9 +18,19 @@ def short_of_budget(broken: Broken) -> str:
     )
 
 
+def moved(full: Full) -> Moved:
+    """The budget of the quarter, by what the dearest unit on offer costs at any time with attach and installation."""
+    usd = full.cell(full.stated["budget"], "quarter", full.quarter, "budget_usd")
+    skus = full.on_offer.merge(full.tables["prices"], on="sku")
+    each = skus["price_usd"] + skus["attach_usd"] + skus["install_usd"]
+    step = float(each.max()) if len(each) else usd
+    return Moved(f"budget/{full.quarter}/budget_usd", usd, step, "USD")
+
+
 WORDS = Words(
     rows={"budget_limit": RowWords("budget", "USD", ("t",), USD_PER_UNIT)},
     given=("budget",),
+    moves={"budget": moved},
     causes=(Cause("budget", ("budget_limit",), place=1),),
     told={"budget_limit": short_of_budget},
     spared=("carry",),

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from procure.families.wording import Cause, RowWords, Words
+from procure.families.wording import Cause, Full, Moved, RowWords, Words
+
+
+def moved(full: Full) -> Moved:
+    """What the supplier sells of the SKU in every quarter, by a unit."""
+    units = full.cell(full.tables["skus"], "sku", full.item, "supply_per_quarter")
+    return Moved(f"hardware/{full.item}/supply_per_quarter", units, 1.0, "units")
+
 
 WORDS = Words(
     rows={
@@ -12,6 +19,7 @@ WORDS = Words(
         "order_placed": RowWords("the largest order", "units", ("sku", "t")),
     },
     given=("supply",),
+    moves={"supply": moved},
     bought=("minimum order",),
     causes=(
         Cause("supply", ("supply_cap",), place=3),

@@ -2,10 +2,26 @@
 
 from __future__ import annotations
 
-from procure.families.wording import Cause, RowWords, Words
+from collections.abc import Callable
+
+from procure.families.wording import Cause, Full, Moved, RowWords, Words
 from procure.schema import Resource
 
 RESOURCE_WORDS = {str(resource): (resource.word, resource.unit, resource.scale) for resource in Resource}
+
+
+def moved(resource: Resource) -> Callable[[Full], Moved]:
+    """What moves a resource of a site: the row of the case that holds, by what the largest unit on offer takes."""
+
+    def move(full: Full) -> Moved:
+        path, row = full.site_row
+        use = full.tables["resource_use"]
+        mine = use[(use["site"] == full.site) & (use["resource"] == resource) & use["sku"].isin(full.on_offer["sku"])]
+        step = float(mine["per_unit"].max()) if len(mine) else float(row[resource])
+        return Moved(f"{path}/{resource}", float(row[resource]), step, resource.unit)
+
+    return move
+
 
 WORDS = Words(
     rows={
@@ -13,5 +29,6 @@ WORDS = Words(
         "expansions_at_most": RowWords("expansions on offer", "times", ("site", "expansion")),
     },
     given=tuple(resource.word for resource in Resource),
+    moves={resource.word: moved(resource) for resource in Resource},
     causes=tuple(Cause(resource.word, ("site_limit",), of=resource, place=2) for resource in Resource),
 )

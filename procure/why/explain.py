@@ -1,0 +1,197 @@
+"""A plan explained by plans of changed cases: which limits bind, why each order, why not another SKU."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from procure.case import Case
+from procure.csvtext import guarded
+from procure.errors import Fault, InputError
+from procure.files import silent
+from procure.instance import build
+from procure.plan import Plan
+from procure.study import Change, Effort, Outcome, Step, Study
+from procure.why import limits, orders
+from procure.why.effect import Point
+from procure.why.question import Answer, Kind, Question, Verdict, answer, frame_of
+
+JSON, TABLE = "explain.json", "explain.csv"
+"""Files of a result that hold its explanation."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What is asked of a plan.
+
+    Attributes:
+        limits: whether those that leave no room are asked about.
+        named: limits that are asked about by name, full or not.
+        orders: whether order lines are.
+        why_not: SKUs and groups (cmx, lpx, ssd, gpu) to be forced in or out.
+    """
+
+    limits: bool = True
+    named: tuple[str, ...] = ()
+    orders: bool = True
+    why_not: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class How:
+    """How hard to try, and for how long.
+
+    Attributes:
+        effort: of each plan that is solved.
+        seconds: wall seconds for all of them; what is not asked by then is said.
+        jobs: plans worked on at a time.
+        out: folder of the study, which goes on where it was; nothing is stored without it.
+        progress: told a line after each plan.
+        stop: asked often; once it is true, what is at hand is given up.
+    """
+
+    effort: Effort
+    seconds: float = float("inf")
+    jobs: int = 1
+    out: Path | None = None
+    progress: Callable[[str], object] = silent
+    stop: Callable[[], bool] = lambda: False
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Answers about one plan.
+
+    Attributes:
+        plan: facts of the plan that is explained: case, hashes, cost, bound, shortfall.
+        answers: question by question.
+    """
+
+    plan: dict[str, Any]
+    answers: list[Answer] = field(repr=False)
+
+    def of(self, kind: Kind) -> list[Answer]:
+        """The answers of a kind that were asked."""
+        return [a for a in self.answers if a.question.kind is kind and a.verdict is not Verdict.NOT_ASKED]
+
+    @property
+    def not_asked(self) -> list[Question]:
+        """Questions for which no time was left."""
+        return [a.question for a in self.answers if a.verdict is Verdict.NOT_ASKED]
+
+    @property
+    def binding(self) -> list[Answer]:
+        """Limits that are proven to bind: moved by a unit, or doubled, the plan serves more or costs less."""
+        return [a for a in self.of(Kind.LIMIT) if a.verdict in (Verdict.SERVES_MORE, Verdict.SAVES)]
+
+    def facts(self) -> dict[str, Any]:
+        """The content of ``explain.json``."""
+        return {"plan": self.plan, "answers": [found.facts() for found in self.answers]}
+
+    def write(self, folder: Path) -> list[Path]:
+        """Write ``explain.json`` and ``tables/explain.csv`` beside a stored plan, in place of earlier ones."""
+
+        def make(fresh: Path) -> None:
+            text = json.dumps(self.facts(), indent=1, ensure_ascii=False, allow_nan=False)
+            (fresh / JSON).write_text(text + "\n", encoding="utf-8")
+            (fresh / "tables").mkdir()
+            guarded(frame_of(self.answers)).to_csv(fresh / "tables" / TABLE, index=False, lineterminator="\n")
+
+        return Plan.add(folder, make)
+
+
+def explain(plan: Plan, case: Case, asked: Asked, how: How) -> Explanation:
+    """What the limits of a plan cost, why each of its orders, and why not something else, each by solving again.
+
+    Args:
+        plan: of the case.
+        case: as it was solved.
+        asked: which questions.
+        how: how hard to try; a gap below the plan's own has the plan solved again too.
+
+    Raises:
+        InputError: the case is not the one that the plan answers, or a name that it does not have.
+    """
+    if case.input_hash != plan.summary["input_hash"]:
+        expected = "The case that the plan answers; it was changed since."
+        raise InputError([Fault(str(case.source or case.name), 0, "", "", expected, "Solve it again.")])
+    instance = build(case)
+    end = time.perf_counter() + how.seconds
+    asker = _Asker(case, plan, replace(how, stop=lambda: how.stop() or time.perf_counter() >= end))
+    found = limits.candidates(plan, case, instance, asked.named) if asked.limits or asked.named else []
+    questions = [limits.question(candidate) for candidate in found]
+    for name in asked.why_not:
+        questions += orders.why_not(name, plan, case, instance)
+    if asked.orders:
+        questions += orders.order_questions(plan, case)
+    answers = asker.ask(questions)
+    answers += _doubled(asker, found, answers)
+    return Explanation(_facts(plan, asker.before), answers)
+
+
+def _doubled(asker: _Asker, found: Sequence[limits.Candidate], answers: list[Answer]) -> list[Answer]:
+    """Twice as much of the limits of which one more unit is worth nothing that can be told."""
+    pairs = zip(found, answers[: len(found)], strict=True)
+    again = [c for c, a in pairs if a.verdict is Verdict.BELOW and 0 < c.step < c.moved.value]
+    return asker.ask([limits.question(candidate, doubled=True) for candidate in again])
+
+
+def _facts(plan: Plan, before: Point) -> dict[str, Any]:
+    bound = None if before.bound_usd == -float("inf") else before.bound_usd
+    return {
+        **{name: dict(plan.summary)[name] for name in ("case", "input_hash", "status")},
+        "objective_usd": before.cost_usd,
+        "bound_usd": bound,
+        "shortfall_share": before.short,
+        "short": plan.summary["shortfall"]["workloads"],
+    }
+
+
+class _Asker:
+    """Questions put to the study engine, against one plan."""
+
+    def __init__(self, case: Case, plan: Plan, how: How) -> None:
+        self._case, self._how = case, how
+        self.before = Point.of_summary(plan.summary)
+        self._orders: dict[str, int] = {}
+        for order in plan.summary["purchases"]:
+            self._orders[order["sku"]] = self._orders.get(order["sku"], 0) + order["count"]
+        self._finer = how.effort.gap < plan.summary["gap_asked"]
+        self._batches = 0
+
+    def ask(self, questions: Sequence[Question]) -> list[Answer]:
+        """What comes of questions, in their order; before them the plan's own where the gap is to be finer than it."""
+        if not questions:
+            return []
+        if self._finer:
+            self._finer = False
+            for again in self._study([{}], ["the case as it stands"]):
+                if not again.failed:
+                    self.before = _better(self.before, Point.of_facts(again.facts))
+        names = [f"{question.about}, {question.what}" for question in questions]
+        found = {outcome.number: outcome for outcome in self._study([q.change for q in questions], names)}
+        return [answer(q, self.before, self._orders, found.get(n)) for n, q in enumerate(questions, start=1)]
+
+    def _study(self, changes: Sequence[Change], names: Sequence[str]) -> list[Outcome]:
+        def told(step: Step) -> None:
+            left = f", {step.seconds_left / 60:.1f} min left" if step.done < step.total else ""
+            self._how.progress(
+                f"{step.done}/{step.total}  {names[step.outcome.number - 1]}: {step.outcome.status}{left}"
+            )
+
+        self._batches += 1
+        study = Study("explain", self._case, changes, self._how.effort)
+        folder = None if self._how.out is None else self._how.out / f"{self._batches}"
+        return study.run(folder, self._how.jobs, told, self._how.stop)
+
+
+def _better(plan: Point, again: Point) -> Point:
+    """What two solves of one case know together."""
+    short = min(plan.short, again.short)
+    cost = min((p.cost_usd for p in (plan, again) if p.short == short), default=again.cost_usd)
+    bound = max(plan.bound_usd, again.bound_usd) if plan.short == again.short else again.bound_usd
+    return Point(cost, bound, short, max(plan.short_bound, again.short_bound))
