@@ -73,7 +73,10 @@ class Full:
 
 
 class Moved(NamedTuple):
-    """How a planner moves a limit: a path of the case, what stands there, and what one more unit takes of it."""
+    """How a planner moves a limit: a path of the case, what stands there, and what one more unit takes of it.
+
+    The step eases: below zero where less is asked for.
+    """
 
     path: str
     value: float

@@ -136,7 +136,7 @@ def explain(plan: Plan, case: Case, asked: Asked, how: How) -> Explanation:
 def _doubled(asker: _Asker, found: Sequence[limits.Candidate], answers: list[Answer]) -> list[Answer]:
     """Twice as much of the limits of which one more unit is worth nothing that can be told."""
     pairs = zip(found, answers[: len(found)], strict=True)
-    again = [c for c, a in pairs if a.verdict is Verdict.BELOW and 0 < c.step < c.moved.value]
+    again = [c for c, a in pairs if a.verdict is Verdict.BELOW and c.can_double]
     return asker.ask([limits.question(candidate, doubled=True) for candidate in again])
 
 

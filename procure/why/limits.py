@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -17,7 +18,7 @@ from procure.why.question import Kind, Question, Relation
 
 NEARLY = 1e-6
 """Relative slack on top of a step within which a limit is asked about: a unit that just does not fit is kept out."""
-DOUBLED = "doubled"
+DOUBLED, HALVED = "doubled", "halved"
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,13 @@ class Candidate:
     @property
     def step(self) -> float:
         """By how much it is moved: what one more unit takes, and no more than there is, so that doubling is as much."""
-        return min(self.moved.step, self.moved.value) if self.moved.value > 0 else self.moved.step
+        step, value = self.moved.step, self.moved.value
+        return math.copysign(min(abs(step), value), step) if value > 0 else step
+
+    @property
+    def can_double(self) -> bool:
+        """Whether twice as much of it (half as much, where less eases) is more than a step."""
+        return abs(self.step) < self.moved.value * (1.0 if self.step > 0 else 0.5)
 
 
 def candidates(plan: Plan, case: Case, instance: Instance, named: Sequence[str] = ()) -> list[Candidate]:
@@ -60,7 +67,7 @@ def candidates(plan: Plan, case: Case, instance: Instance, named: Sequence[str] 
         name = name_of(row)
         names |= {row.family, name}
         moved = moves[row.family](Full(row.quarter, row.site, row.item, case.tables, instance.tables))
-        is_full = row.used > 0 and row.slack <= moved.step * (1.0 - NEARLY)
+        is_full = row.used > 0 and row.slack <= abs(moved.step) * (1.0 - NEARLY)
         if {row.family, name} & set(named) if named else is_full:
             found.setdefault((name, moved.path), []).append((row.quarter, moved, is_full))
     unknown = [name for name in named if name not in names]
@@ -79,10 +86,10 @@ def name_of(row: Limit) -> str:
 
 
 def question(candidate: Candidate, doubled: bool = False) -> Question:
-    """What one more unit of a limit is worth, or twice as much of it."""
-    moved = candidate.moved
-    value = 2.0 * moved.value if doubled else moved.value + candidate.step
-    step = DOUBLED if doubled else f"{candidate.step:+,.6g} {moved.unit}"
+    """What one more unit of a limit is worth, or twice as much of it: half as much, where less eases."""
+    moved, up = candidate.moved, candidate.step > 0
+    value = moved.value * (2.0 if up else 0.5) if doubled else moved.value + candidate.step
+    step = (DOUBLED if up else HALVED) if doubled else f"{candidate.step:+,.6g} {moved.unit}"
     return Question(
         Kind.LIMIT,
         f"{candidate.name} ({moved.value:,.6g} {moved.unit})",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from procure.families.scales import BASIS_POINTS
-from procure.families.wording import Broken, RowWords, Words
+from procure.families.wording import Broken, Full, Moved, RowWords, Words
 
 
 def short_of_least_share(broken: Broken) -> str:
@@ -12,6 +12,16 @@ def short_of_least_share(broken: Broken) -> str:
     asked, can = 1.0 - broken.limit, 1.0 - broken.limit - broken.over
     told = f"{workload} asks for {asked:.2%} served at least, {can:.2%} can be within all other limits"
     return f"{at.among(broken.quarters)}: {told}"
+
+
+SHARE = 0.01
+"""By which a least share is lowered."""
+
+
+def moved(full: Full) -> Moved:
+    """The workload's least share, lowered by a hundredth of its requests."""
+    least = full.cell(full.stated["workloads"], "workload", full.item, "min_served_share")
+    return Moved(f"workloads/{full.item}/min_served_share", least, -SHARE, "share")
 
 
 WORDS = Words(
@@ -24,6 +34,7 @@ WORDS = Words(
         ),
     },
     given=("least share served",),
+    moves={"least share served": moved},
     told={"least_share_served": short_of_least_share},
     no_cause="it is what falls short, not what holds it back",
 )
