@@ -75,13 +75,15 @@ class Full:
 class Moved(NamedTuple):
     """How a planner moves a limit: a path of the case, what stands there, and what one more unit takes of it.
 
-    The step eases: below zero where less is asked for.
+    The step eases: below zero where less is asked for. ``counts``: it is in the unit of the limit, so that less slack
+    than a step is no room for one more unit; otherwise a limit is full where nothing is left of it.
     """
 
     path: str
     value: float
     step: float
     unit: str
+    counts: bool = True
 
 
 @dataclass(frozen=True)

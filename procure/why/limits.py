@@ -67,7 +67,8 @@ def candidates(plan: Plan, case: Case, instance: Instance, named: Sequence[str] 
         name = name_of(row)
         names |= {row.family, name}
         moved = moves[row.family](Full(row.quarter, row.site, row.item, case.tables, instance.tables))
-        is_full = row.used > 0 and row.slack <= abs(moved.step) * (1.0 - NEARLY)
+        no_room = row.slack <= abs(moved.step) * (1.0 - NEARLY) if moved.counts else row.binding
+        is_full = row.used > 0 and no_room
         if {row.family, name} & set(named) if named else is_full:
             found.setdefault((name, moved.path), []).append((row.quarter, moved, is_full))
     unknown = [name for name in named if name not in names]
