@@ -232,6 +232,8 @@ def _inert_settings(case: Resolved) -> set[str]:
         inert |= {"pod_return_share"} | (set() if shared else {"shared_store_fidelity"})
     if s.flash_wear != "replace":
         inert.add("flash_rated_years")
+    if not any(case.catalogue.sku(name).power_maxq_kw > 0 for name in case.skus_in_play):
+        inert.add("power_modes")
     filled = {path for columns in case.filled.cells.values() for paths in columns.values() for path in paths}
     return inert | {name for name in SETTING_COLUMNS if f"case/{name}" not in filled}
 
@@ -307,6 +309,8 @@ def _inert_attributes(case: Resolved, name: str) -> set[str]:
         inert |= {"footprint_m2", "weight_kg"}
     if sku.cmx_read_bytes_per_s <= 0:
         inert.add("cmx_read_bytes_per_s")
+    if case.settings.power_modes == "max_p":
+        inert |= {"power_maxq_kw", "maxq_throughput_factor"}
     if not any(case.catalogue.sku(other).kind is SkuKind.LPX for other in play) or sku.pod_slots <= 0:
         inert.add("pairs_with_lpx")
     return inert | _inert_price(case, sku)

@@ -75,6 +75,9 @@ class Settings(BaseModel):
     energy_share_of_nameplate_decode: float = Field(
         ge=0, le=1, description="Draw of a GPU unit busy with decode, of its maximum; for energy, not for limits."
     )
+    power_modes: Literal["max_p", "by_quarter"] = Field(
+        description="Whether racks run at full power (max_p), or the plan may run some at Max-Q, by site and quarter."
+    )
     utilisation_cap: float = Field(gt=0, le=1, description="Busy share of serving units at the peak.")
     store_utilisation_cap: float = Field(gt=0, le=1, description="Used share of a store's bytes and bandwidth.")
     ttft_share: float = Field(gt=0, le=1, description="Share of requests that must meet their TTFT.")

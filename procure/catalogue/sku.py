@@ -69,6 +69,10 @@ class Sku:
     power_kw: float = 0.0
     power_typical_kw: float = 0.0
     power_idle_kw: float = 0.0
+    power_maxq_kw: float = 0.0
+    """Most that a unit draws at Max-Q, a power mode that saves; 0 where it has none."""
+    maxq_throughput_factor: float = 0.0
+    """Prefill and decode rates at Max-Q over those at full power; 0 where it has no such mode."""
     positions: float = 0.0
     area_m2: float = 0.0
     footprint_m2: float = 0.0

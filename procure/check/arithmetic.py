@@ -138,7 +138,7 @@ def _arrivals(supply: Supply) -> list[Finding]:
 def _room(supply: Supply) -> list[Finding]:
     """Fleet and firm orders against the limits of their sites."""
     name = "Room for the fleet and firm orders"
-    fixed, use, limits = (supply.table(part) for part in ("fixed", "resource_use", "site_limits"))
+    fixed, use, limits = supply.table("fixed"), _saving(supply), supply.table("site_limits")
     each = fixed.merge(use, on=["site", "sku"], how="left")
     rows: list[Finding] = []
     for (site, resource), group in limits.groupby(["site", "resource"]):
@@ -153,6 +153,12 @@ def _room(supply: Supply) -> list[Finding]:
             text += " Raise the limit, or let units go: off the fleet, or sold (setting resale)."
         rows.append(Finding(name, supply.quarters[t], f"{site} {resource}", used[worst], limit, resource, holds, text))
     return rows
+
+
+def _saving(supply: Supply) -> Any:
+    """What a unit takes of a site at least: at Max-Q where the plan may run it so, in the case's favour."""
+    both = supply.table("resource_use").merge(supply.table("maxq_savings"), on=["site", "sku", "resource"], how="left")
+    return both.assign(per_unit=both["per_unit"] - both["saved"].fillna(0.0))
 
 
 def _servable(supply: Supply) -> list[Finding]:
@@ -299,7 +305,7 @@ def _of_power(table: pd.DataFrame) -> pd.DataFrame:
 def _power(supply: Supply) -> list[Finding]:
     """Least power for the demand, every request on the pool that draws least for it, against what sites can have."""
     name = "Power for the demand on the most efficient pools"
-    use = _of_power(supply.table("resource_use")).groupby("sku")["per_unit"].min()
+    use = _of_power(_saving(supply)).groupby("sku")["per_unit"].min()
     usable = supply.table("skus").set_index("sku")["usable_share"]
     rates = supply.table("rates")
     serve, prefill = supply.table("serve"), supply.table("prefill")

@@ -19,6 +19,7 @@ NAMES = (
     "prefill",
     "links",
     "compute",
+    "modes",
     "replicas",
     "lpx",
     "survivability",

@@ -27,7 +27,16 @@ from procure.instance import (
 )
 from procure.instance.instance import Instance
 from procure.instance.stages import Build, Cache, Key
-from procure.instance.tables import FirstToken, InstanceRate, InstanceRow, Prefill, Serve, Ship, ShipFirstToken
+from procure.instance.tables import (
+    FirstToken,
+    FullPowerPrefill,
+    InstanceRate,
+    InstanceRow,
+    Prefill,
+    Serve,
+    Ship,
+    ShipFirstToken,
+)
 
 if TYPE_CHECKING:
     from procure.case import Case
@@ -85,12 +94,14 @@ def _work_tables(run: Build, loads: list[str]) -> dict[str, pd.DataFrame]:
     """The tables ``serve``, ``prefill`` and ``first_token``, which take longest: a stage for each workload."""
     served = [run.stage(f"serve {w}", service.serve_rows, "case", ("loads", Key(w))) for w in loads]
     ways = [run.stage(f"prefill {w}", prefill.ways, "case", ("loads", Key(w))) for w in loads]
+    held = [run.stage(f"full power {w}", prefill.full_power_options, "case", ("loads", Key(w))) for w in loads]
     return {
         "serve": Serve.frame(chain.from_iterable(served)),
         "prefill": Prefill.frame(row for way in ways for row in way.options),
         "first_token": FirstToken.frame(row for way in ways for row in way.curves),
         "ships": Ship.frame(row for way in ways for row in way.ships),
         "ship_first_token": ShipFirstToken.frame(row for way in ways for row in way.ship_curves),
+        "full_power_prefill": FullPowerPrefill.frame(chain.from_iterable(held)),
     }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -14,7 +14,7 @@ from procure.instance import tables
 from procure.instance.first_token import bucket_means, curve_nodes, late_shares, share_in_time
 from procure.instance.retention import Stores, store_reads
 from procure.instance.service import Load, machines
-from procure.instance.supply import links
+from procure.instance.supply import has_maxq, links, maxq_share, skus_in_play
 from procure.schema import RECOMPUTE, Evidence, SkuKind
 
 if TYPE_CHECKING:
@@ -22,18 +22,37 @@ if TYPE_CHECKING:
     from procure.catalogue import Sku
 
 
+SAME_LATE = 1e-9
+"""Shares of late requests that differ by less are the same."""
+
 Prefix = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
 """Tokens whose cache is there already, of a length, the share that a return reuses and the shared prefix."""
 
 
 def ways(case: Case, load: Load) -> Ways:
+    """Ways to prefill every bucket of a workload: :func:`ways_on` every pool."""
+    return ways_on(case, load, machines(case, SkuKind.GPU))
+
+
+def full_power_options(case: Case, load: Load) -> list[tables.FullPowerPrefill]:
+    """Ways to prefill that make more of their requests late at Max-Q than at full power."""
+    modes = {sku.name: maxq_share(sku) for sku in skus_in_play(case) if has_maxq(case, sku)}
+    pools = [pool for pool in machines(case, SkuKind.GPU) if pool.name in modes]
+    slow = [replace(pool, throughput_factor=pool.throughput_factor * modes[pool.name]) for pool in pools]
+    rows = zip(ways_on(case, load, pools).options, ways_on(case, load, slow).options, strict=True)
+    return [
+        tables.FullPowerPrefill(full.option) for full, slower in rows if slower.late_share > full.late_share + SAME_LATE
+    ]
+
+
+def ways_on(case: Case, load: Load, pools: Sequence[Sku]) -> Ways:
     """Ways to prefill every bucket of a workload, with the share of its requests that each makes late.
 
     In full behind the shared prefix, or from each store that the pool can read; a way that is late for all is one too,
     since some may be.
     """
     made, stores = Ways([], [], [], [], _quarters(load.buckets)), store_reads(case)
-    for pool in machines(case, SkuKind.GPU):
+    for pool in pools:
         _full(case, load, pool, made)
         if load.buckets["reused_share"].max() > 0:
             _reused(case, load, pool, stores, made)

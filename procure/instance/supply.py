@@ -13,8 +13,10 @@ from procure.instance.tables import (
     ExpansionAdd,
     Fixed,
     LinkRow,
+    MaxqSaving,
     PodPlaces,
     PoolRole,
+    PowerMode,
     Price,
     QuarterRow,
     Reserved,
@@ -205,6 +207,38 @@ def _resource_use(case: Case) -> pd.DataFrame:
     return ResourceUse.frame(rows)
 
 
+def has_maxq(case: Case, sku: Sku) -> bool:
+    """Whether the plan may run units of a SKU at Max-Q: it has such a mode, which draws less than full power."""
+    if case.settings.power_modes != "by_quarter" or sku.kind != SkuKind.GPU:
+        return False
+    return 0 < sku.power_maxq_kw < sku.power_kw and sku.maxq_throughput_factor > 0
+
+
+def maxq_share(sku: Sku) -> float:
+    """Work of a unit at Max-Q over that in the mode that the case states for it; never more than 1."""
+    return min(sku.maxq_throughput_factor / sku.throughput_factor, 1.0)
+
+
+def _power_modes(case: Case) -> pd.DataFrame:
+    return PowerMode.frame(PowerMode(sku.name, maxq_share(sku)) for sku in skus_in_play(case) if has_maxq(case, sku))
+
+
+def _maxq_savings(case: Case) -> pd.DataFrame:
+    """Power, and heat to the liquid in proportion to it."""
+    rows = []
+    for site in _sites(case).values():
+        pue = site.pue if site.power_basis == "facility" else 1.0
+        for sku in skus_in_play(case):
+            if has_maxq(case, sku) and stands_on(sku, site):
+                saved_kw = sku.power_kw - sku.power_maxq_kw
+                saved = {
+                    Resource.POWER: saved_kw * pue,
+                    Resource.LIQUID: sku.liquid_kw * saved_kw / sku.power_kw,
+                }
+                rows += [MaxqSaving(site.site, sku.name, resource, value) for resource, value in saved.items()]
+    return MaxqSaving.frame(rows)
+
+
 def _site_limits(case: Case) -> pd.DataFrame:
     rows = []
     frame = case.tables["sites"]
@@ -334,6 +368,8 @@ TABLES: dict[str, Callable[[Case], pd.DataFrame]] = {
     "fixed": _fixed,
     "reserved": _reserved,
     "resource_use": _resource_use,
+    "power_modes": _power_modes,
+    "maxq_savings": _maxq_savings,
     "site_limits": _site_limits,
     "pods": _pods,
     "expansions": _expansions,

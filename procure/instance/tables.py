@@ -109,6 +109,31 @@ class ResourceUse(Row):
     per_unit: float = col("of one unit with what it drags along; facility power includes the PUE")
 
 
+@row("power_modes")
+class PowerMode(Row):
+    """SKUs that may also run at Max-Q; empty where all run at full power."""
+
+    sku: str = col("gpu SKU", key=True, reference="skus.sku")
+    throughput_factor: float = col("work of a unit at Max-Q over that at full power", unit="ratio")
+
+
+@row("maxq_savings")
+class MaxqSaving(Row):
+    """What a unit at Max-Q leaves of what it takes of a site's resources at full power."""
+
+    site: str = col("site", key=True, reference="pods.site")
+    sku: str = col("SKU", key=True, reference="power_modes.sku")
+    resource: Resource = col("power_kw or liquid_kw", key=True)
+    saved: float = col("of one unit; facility power includes the PUE")
+
+
+@row("full_power_prefill")
+class FullPowerPrefill(Row):
+    """Ways to prefill that would make more requests late at Max-Q: units at full power do them."""
+
+    option: str = col("way to prefill a bucket", key=True, reference="prefill.option")
+
+
 @row("site_limits")
 class SiteLimit(Row):
     """What a site holds; a resource without a limit has no row."""
@@ -551,7 +576,8 @@ class InstanceRate(Row):
 
 
 ROWS: tuple[type[Row], ...] = (
-    QuarterRow, SkuRow, Price, Fixed, Reserved, ResourceUse, SiteLimit, PodPlaces, Expansion, ExpansionAdd, Budget,
+    QuarterRow, SkuRow, Price, Fixed, Reserved, ResourceUse, PowerMode, MaxqSaving,
+    FullPowerPrefill, SiteLimit, PodPlaces, Expansion, ExpansionAdd, Budget,
     Upkeep, Workload, Resilience, ShortPrice, TokenPrice, Task, Rate, Length, Serve, Prefill, FirstToken, LinkRow,
     PoolRole, Ship, ShipFirstToken, CachedTokens, OutOfReach, Store, ReturnShare, StoreUnit, WearPrice, StoreReader,
     IdleHbm, Parked, Age, Daypart, DaypartRate, Note, LpxCopy, InstanceRow, InstanceRate,

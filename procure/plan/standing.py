@@ -9,8 +9,8 @@ from functools import cached_property
 import pandas as pd
 
 from procure.instance import Instance
-from procure.instance.tables import PodPlaces, Rate, Reserved, Serve, SkuRow, StoreUnit
-from procure.plan.tables import Batch, Placement, Pods, Prefilled, Serving, Sold
+from procure.instance.tables import PodPlaces, PowerMode, Rate, Reserved, Serve, SkuRow, StoreUnit
+from procure.plan.tables import Batch, Modes, Placement, Pods, Prefilled, Serving, Sold
 from procure.quarter import SECONDS_PER_DAY
 from procure.rules.places import hosts_of
 
@@ -43,6 +43,10 @@ class Standing:
             t = self.position[gone.quarter]
             for quarter in self.quarters[t : t + self.sku[gone.sku].removal_quarters]:
                 self.leaving[quarter, gone.site, gone.sku] += gone.count
+        self.maxq: dict[tuple[str, str, str], float] = defaultdict(float)
+        """Units that run at Max-Q."""
+        for mode in Modes.rows(tables["power_modes"]):
+            self.maxq[mode.quarter, mode.site, mode.sku] += mode.maxq
         self.reserved: dict[tuple[str, str, str], float] = defaultdict(float)
         for held in instance.rows(Reserved):
             self.reserved[self.quarters[held.t], held.site, held.sku] += held.count
@@ -61,6 +65,11 @@ class Standing:
     def serving(self, quarter: str, site: str, sku: str) -> float:
         """Units that are up, no spares and not held for other purposes, whatever their hosts are used for."""
         return float(self.sku[sku].present_share * (self.own[quarter, site, sku] - self.reserved[quarter, site, sku]))
+
+    def slowed(self, quarter: str, site: str, sku: str) -> float:
+        """Units whose work is lost where some of a SKU run at Max-Q."""
+        share = {r.sku: r.throughput_factor for r in self.instance.rows(PowerMode)}
+        return (1.0 - share.get(sku, 1.0)) * self.maxq[quarter, site, sku]
 
     def hosts(self, sku: str) -> dict[str, float]:
         """SKUs that a part stands in, with places per unit; none for what stands alone."""

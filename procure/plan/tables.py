@@ -46,6 +46,20 @@ class Batch(Row):
     closing: int = col("units that stand and work in the quarter", unit="units")
 
 
+@row("power_modes")
+class Modes(Row):
+    """Power modes of units that have a second one, where the plan may choose: no more at Max-Q than power asks for."""
+
+    quarter: str = col(_QUARTER, kind="quarter", key=True)
+    site: str = col("site", key=True)
+    sku: str = col("SKU", word="SKU", key=True)
+    max_p: int = col("units at full power", unit="units", word="at Max-P")
+    maxq: int = col("units at Max-Q", unit="units", word="at Max-Q")
+    saved_kw: float = col(
+        "power that Max-Q leaves to others, of what the limit of the site counts", unit="kW", word="power saved"
+    )
+
+
 @row("sales")
 class Sold(Row):
     """Units that leave service and are sold; those of the look-ahead are foreseen, not recommended."""
@@ -418,8 +432,8 @@ class Check(Row):
 
 
 ROWS: tuple[type[Row], ...] = (
-    Purchase, Batch, Sold, Serving, Prefilled, Shipped, Placement, Kept, Copies, Instances, Survival, Fallback, Pods,
-    ExpansionOrder, Limit, Cash, Cost, UnitCost, Service, Asked, Premise, Check,
+    Purchase, Batch, Modes, Sold, Serving, Prefilled, Shipped, Placement, Kept, Copies, Instances, Survival, Fallback,
+    Pods, ExpansionOrder, Limit, Cash, Cost, UnitCost, Service, Asked, Premise, Check,
 )  # fmt: skip
 """Every table of a plan, in order."""
 

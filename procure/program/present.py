@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from procure.instance.tables import PowerMode
 from procure.program.index import Index
 from procure.program.linear import Terms
 from procure.timekey import TimeKey
@@ -26,6 +27,17 @@ def add_present(m: Any, index: Index, row: Terms, coef: float, key: tuple[str, s
         return
     row.add(factor, m.own[site, sku, at.t])
     row.constant -= factor * index.reserved.get((at.t, site, sku), 0.0)
+
+
+def maxq_shares(index: Index) -> dict[str, float]:
+    """Work of a unit at Max-Q over that at full power, by SKU that may run so."""
+    return {row.sku: row.throughput_factor for row in index.instance.rows(PowerMode)}
+
+
+def add_slowed(m: Any, index: Index, row: Terms, coef: float, key: tuple[str, str, int]) -> None:
+    """Add the work that units of (site, SKU, quarter) at Max-Q do not do, in units: coef · (1 − factor) · maxq."""
+    if key in m.maxq:
+        row.add(coef * (1.0 - index.of(maxq_shares)[key[1]]), m.maxq[key])
 
 
 def add_work(m: Any, index: Index, row: Terms, key: tuple[str, str, TimeKey]) -> None:

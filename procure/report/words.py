@@ -10,7 +10,7 @@ from procure.families.contents import given_limits
 from procure.plan import Plan, Status
 from procure.plan.sales import sales_summary
 from procure.plan.summary import Sale, Summary, gap_of_decided
-from procure.plan.tables import ExpansionOrder, Instances, Limit, Shipped, UnitCost
+from procure.plan.tables import ExpansionOrder, Instances, Limit, Modes, Shipped, UnitCost
 from procure.quarter import quarter_ranges
 from procure.schema import Span, Unit
 from procure.timekey import grouped, summed, unmixed
@@ -251,6 +251,22 @@ def listed(counts: pd.Series) -> str:
     """``54 cmx-enclosure, 32 vr-nvl72 and 4 cmx-rack``: units by SKU, the most first."""
     parts = [f"{int(count):,} {sku}" for sku, count in counts.sort_values(ascending=False, kind="stable").items()]
     return parts[0] if len(parts) == 1 else ", ".join(parts[:-1]) + " and " + parts[-1]
+
+
+def mode_sentences(plan: Plan) -> list[str]:
+    """Where and when units of the planned quarters run at Max-Q, the most of any quarter first told by SKU and site."""
+    found: dict[tuple[str, str], list[Modes]] = {}
+    for r in plan.rows(Modes):
+        if r.maxq and r.quarter in set(planned_quarters(plan)):
+            found.setdefault((r.sku, r.site), []).append(r)
+    sentences = []
+    for (sku, site), rows in sorted(found.items()):
+        most = max(rows, key=lambda r: r.maxq)
+        sentences.append(
+            f"{most.maxq} of {most.maxq + most.max_p} {sku} at {site} run at Max-Q in {most.quarter}, which leaves "
+            f"{most.saved_kw:,.0f} kW; {count_of(len(rows), 'planned quarter')} with units at Max-Q."
+        )
+    return sentences
 
 
 def instance_sentences(plan: Plan) -> list[str]:

@@ -12,10 +12,10 @@ import itertools
 import math
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from oracle_quarter import Fleet, State, load_cost, short_price
+from oracle_quarter import Fleet, State, Units, load_cost, short_price
 from oracle_rows import Rows
 from oracle_service import Service, once
 
@@ -179,7 +179,7 @@ class BruteForce:
         for bought, sold, grown in self.choices():
             states = self.states(bought, sold)
             gone = self.leaving(bought, sold)
-            if not all(self.stands(t, own, gone[t], grown) for t, own in enumerate(states)):
+            if not all(self.settles(t, own, gone[t], grown) for t, own in enumerate(states)):
                 continue
             short = sum(self.serve(t, states[t])[0] for t in range(self.planned))
             if short == math.inf:
@@ -220,9 +220,9 @@ class BruteForce:
     def price(self, sku: str, t: int) -> float:
         return self.case.catalogue.price_usd(sku, self.quarters[t])
 
-    def states(self, bought: dict[Any, int], sold: dict[Any, int]) -> list[State]:
+    def states(self, bought: dict[Any, int], sold: dict[Any, int]) -> list[Units]:
         """Units by site and SKU in every quarter."""
-        own: list[State] = [defaultdict(int) for _ in range(self.end)]
+        own: list[Units] = [Units() for _ in range(self.end)]
         batches = self.batches(bought)
         for name, batch in batches.items():
             left = batch.count
@@ -259,15 +259,28 @@ class BruteForce:
                 found[r.site, r.sku] += int(r.count)
         return found
 
-    def stands(self, t: int, own: State, gone: State, grown: dict[Any, int]) -> bool:
+    def settles(self, t: int, own: Units, gone: State, grown: dict[Any, int]) -> bool:
+        """Whether a quarter's units fit, with as few at Max-Q as that takes: those do less, and nothing better."""
+        may = {
+            place: n - self.held(t).get(place, 0)
+            for place, n in own.items()
+            if n and self.service.sku[place[1]].kind == "gpu" and self.service.at_maxq(place[1]) < 1
+        }
+        for pick in sorted(itertools.product(*(range(n + 1) for n in may.values())), key=sum):
+            own.slow = {place: n for place, n in zip(may, pick, strict=True) if n}
+            if self.stands(t, own, gone, grown):
+                return True
+        return False
+
+    def stands(self, t: int, own: Units, gone: State, grown: dict[Any, int]) -> bool:
         """Whether a quarter's units keep to reservations, site limits and structure."""
         units = (tuple(sorted((k, n) for k, n in state.items() if n)) for state in (own, gone))
-        key = (t, *units, tuple(grown.items()))
+        key = (t, *units, tuple(grown.items()), tuple(sorted(own.slow.items())))
         if key not in self._stands:
             self._stands[key] = self._fits(t, own, gone, grown)
         return self._stands[key]
 
-    def _fits(self, t: int, own: State, gone: State, grown: dict[Any, int]) -> bool:
+    def _fits(self, t: int, own: Units, gone: State, grown: dict[Any, int]) -> bool:
         for (site, name), n in self.held(t).items():
             if own.get((site, name), 0) < n:
                 return False
@@ -277,12 +290,15 @@ class BruteForce:
             place = max(rows, key=lambda r: Quarter(r.from_quarter))
             working = [(self.sku(name), n) for (s, name), n in own.items() if s == site and n]
             units = working + [(self.sku(name), n) for (s, name), n in gone.items() if s == site and n]
+            saved = [(self.sku(name), n * (1 - self.sku(name).power_maxq_kw / self.sku(name).power_kw))
+                     for (s, name), n in own.slow.items() if s == site]  # fmt: skip
+            units_of_power = [*units, *((replace(k, attach_kw=0.0), -part) for k, part in saved)]
             use = {
-                "power_kw": sum(n * (k.power_kw + k.attach_kw) for k, n in units)
+                "power_kw": sum(n * (k.power_kw + k.attach_kw) for k, n in units_of_power)
                 * (place.pue if place.power_basis == "facility" else 1.0),
                 "positions": sum(n * (k.positions + k.attach_positions) for k, n in units),
                 "area_m2": sum(n * k.area_m2 for k, n in units),
-                "liquid_kw": sum(n * k.liquid_kw for k, n in units),
+                "liquid_kw": sum(n * k.liquid_kw for k, n in units_of_power),
                 "ports": sum(n * k.ports for k, n in units),
             }
             for resource, used in use.items():
@@ -356,7 +372,7 @@ class BruteForce:
                 return False
         return True
 
-    def money(self, bought: dict[Any, int], sold: dict[Any, int], grown: dict[Any, int], states: list[State]) -> float:
+    def money(self, bought: dict[Any, int], sold: dict[Any, int], grown: dict[Any, int], states: list[Units]) -> float:
         """Net present USD of everything but the load and the shortfall."""
         total = sum(usd * self.factor(t) for t, usd in self.payments(bought, grown).items())
         for t, (own, gone) in enumerate(zip(states, self.leaving(bought, sold), strict=True)):
@@ -396,12 +412,12 @@ class BruteForce:
             ])  # fmt: skip
         return [{k: n for part in pick for k, n in part.items()} for pick in itertools.product(*parts)]
 
-    def serve(self, t: int, own: State) -> tuple[float, float]:
+    def serve(self, t: int, own: Units) -> tuple[float, float]:
         """Least shortfall of a quarter in basis points, and the cost of the service with the least of it.
 
         In look-ahead quarters shortfall is part of the cost.
         """
-        key = (t, tuple(sorted((k, n) for k, n in own.items() if n)))
+        key = (t, tuple(sorted((k, n) for k, n in own.items() if n)), tuple(sorted(own.slow.items())))
         if key not in self._served:
             best = (math.inf, math.inf)
             for copies in self.copies(t, own):
@@ -430,7 +446,7 @@ class BruteForce:
     def weights(self, t: int) -> dict[Any, float]:
         return {(t, "short", w): 1e4 * v for (q, w), v in self.service.weight.items() if q == t and v > 0}
 
-    def all_quarters(self, states: list[State], most_short: float) -> float:
+    def all_quarters(self, states: list[Units], most_short: float) -> float:
         """Least cost of all quarters with a limit on the shortfall over the planned ones."""
         best = math.inf
         for pick in itertools.product(*(self.copies(t, own) for t, own in enumerate(states))):

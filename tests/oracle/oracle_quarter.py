@@ -23,6 +23,16 @@ GB = 1e9
 SECONDS = HOURS_PER_QUARTER * 3_600
 State = dict[tuple[str, str], int]
 """Units by (site, sku)."""
+
+
+class Units(defaultdict[tuple[str, str], int]):
+    """Units by (site, sku); ``slow`` are those of them that run at Max-Q."""
+
+    def __init__(self) -> None:
+        super().__init__(int)
+        self.slow: State = {}
+
+
 Row = dict[Any, float]
 
 
@@ -57,7 +67,7 @@ class Fleet:
     service: Service
     rows: Rows
     t: int
-    own: State
+    own: Units
     reserved: State
     copies: dict[tuple[str, str, str], int]
     works: Any = field(default_factory=by_place)
@@ -98,6 +108,10 @@ class Fleet:
     def free(self, site: str, sku: str) -> int:
         """Units that are not reserved."""
         return self.own.get((site, sku), 0) - self.reserved.get((site, sku), 0)
+
+    def lost(self, site: str, sku: str) -> float:
+        """Units' worth of work that is not done because some run at Max-Q."""
+        return self.own.slow.get((site, sku), 0) * (1 - self.service.at_maxq(sku))
 
     # --- what a workload takes ------------------------------------------------------------------------------------
 
@@ -253,14 +267,18 @@ class Fleet:
         for (site, pool), row in taken.items():
             on = {x for key, work in self.replicas.items() if key[0] == site for x in work}
             others = {x: v / up for x, v in self.works[site, pool].items() if x not in on}
-            self.rows.at_most({**row, **others}, self.free(site, pool))
+            self.rows.at_most({**row, **others}, self.free(site, pool) - self.lost(site, pool))
+            self.rows.at_most(dict(row), self.free(site, pool) - self.own.slow.get((site, pool), 0))
 
     # --- what the fleet has ---------------------------------------------------------------------------------------
 
     def _pool(self, site: str, pool: str, work: Row) -> None:
         """Rack-seconds of a pool, and HBM of its racks: weights, running batches, prompts and parked caches."""
         service, free = self.service, self.free(site, pool)
-        self.rows.at_most(dict(work), service.up * service.s.utilisation_cap * free)
+        busy = service.up * service.s.utilisation_cap
+        self.rows.at_most(dict(work), busy * (free - self.lost(site, pool)))
+        fast = {x: v for x, v in work.items() if getattr(x[4], "lpx", "") or getattr(x[4], "later", False)}
+        self.rows.at_most(fast, busy * (free - self.own.slow.get((site, pool), 0)))
         space = self.held.get((site, f"hbm:{pool}"))
         if not space:
             return

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import wraps
 from typing import Any
 
@@ -46,6 +46,8 @@ class Fill:
     late: float
     read_bytes: float
     valid_bytes: float
+    later: bool
+    """Whether more of its requests are late at Max-Q."""
     walls: Any = field(compare=False)
     """Seconds to the first token by lengths."""
 
@@ -210,6 +212,12 @@ class Service:
                 found[f"cmx:{name}"] = hardware.cmx_read_bytes_per_s * cap / hardware.gpus
         return found
 
+    def at_maxq(self, pool: str) -> float:
+        """Work of a unit at Max-Q over that at full power; 1 where it has no such mode, or the case wants none."""
+        sku = self.sku[pool]
+        saves = 0 < sku.power_maxq_kw < sku.power_kw and self.s.power_modes == "by_quarter"
+        return min(1.0, sku.maxq_throughput_factor / sku.throughput_factor) if saves else 1.0
+
     def from_peers(self, tier: str) -> float:
         """Bytes/s of one GPU where racks read each other's caches; no limit where they do not."""
         near = getattr(self.s, f"{tier}_home") in ("tray", "rack")
@@ -264,17 +272,21 @@ class Service:
                     shared = np.minimum(b.shared_prefix_tokens, lengths)
                     return np.maximum(p * lengths, shared) if reuse else shared
 
-                def walls(lengths: Any, reuse: bool = reuse, held: Any = held, rate: float = bytes_per_s) -> Any:
+                def walls(lengths: Any, reuse: bool = reuse, held: Any = held, rate: float = bytes_per_s,
+                          on: Any = hardware) -> Any:  # fmt: skip
                     lengths = np.asarray(lengths, dtype=float)
                     prefix = held(lengths)
                     given = {"new_tokens": lengths - prefix, "prefix_tokens": prefix}
-                    seconds = performance.prefill_latency_s(hardware, card, setup, **given, queue=queue)
+                    seconds = performance.prefill_latency_s(on, card, setup, **given, queue=queue)
                     links_at = links * self.s.store_utilisation_cap
                     seconds = seconds + card.transferred_bytes(lengths, row.kv_format) / links_at
                     read = card.transferred_bytes(prefix, row.kv_format) / (rate * gpus)
                     return seconds + (read if reuse else 0.0)
 
-                late = self.share_longer(t, w, b, walls(self.asked.lengths[self.names[t], w]))
+                every = self.asked.lengths[self.names[t], w]
+                late = self.share_longer(t, w, b, walls(every))
+                slow = replace(hardware, throughput_factor=hardware.throughput_factor * self.at_maxq(pool))
+                later = self.share_longer(t, w, b, walls(every, on=slow)) > late + 1e-9
                 busy = self.mean_of(t, w, b, lambda n, held=held: work(n, held(n)))
                 read = self.mean_of(t, w, b, lambda n, held=held: moved(held(n))) if reuse else 0.0
                 valid = (
@@ -282,7 +294,7 @@ class Service:
                     if reuse and not (self.s.flash_writes == "write_through" and store[:3] in ("ssd", "cmx"))
                     else 0.0
                 )
-                made.append(Fill(b.bucket, pool, store, busy, late, read, valid, walls))
+                made.append(Fill(b.bucket, pool, store, busy, late, read, valid, later, walls))
         return made
 
     def share_longer(self, t: int, w: str, b: Any, walls: Any) -> float:

@@ -381,6 +381,13 @@ def two_sites_each_able_to_carry_it() -> Any:
     return case, {"hgx-h200": 2}
 
 
+def racks_at_maxq() -> Any:
+    """Power for two racks at Max-P, or three of which one saves; later for all: they serve what two would not."""
+    sites = ({"power_kw": 690.0, "positions": 9.0}, {"power_kw": 740.0, "positions": 9.0, "from_quarter": "2027Q3"})
+    case = tiny(skus=(VR,), peaks={"chat": [170, 160, 190]}, sites=sites, settings={"power_modes": "by_quarter"})
+    return case, {VR: 3}
+
+
 CASES: list[tuple[Callable[[], Any], set[str], set[str]]] = [
     (racks_only, {GB}, set()),
     (ssd_against_recompute, {VR, KIT}, {"kits in hosts"}),
@@ -419,10 +426,12 @@ CASES: list[tuple[Callable[[], Any], set[str], set[str]]] = [
     (drives_may_be_lost, {VR, KIT}, {"units left after a loss"}),
     (an_lpx_rack_may_be_down, {VR, "lpx"}, {"units left after a loss"}),
     (two_sites_each_able_to_carry_it, {"hgx-h200"}, {"units left after a loss"}),
+    (racks_at_maxq, {VR}, set()),
 ]
 QUICK = {
     small_llms_on_whole_servers, cmx_of_one_pod, a_second_lpx, least_order_and_supply, late_beyond_the_promise,
     sales_one_at_a_time, floor_for_the_lesser_tier, small_llms_with_a_server_down,
+    racks_at_maxq,
 }  # fmt: skip
 """Orders, sales, CMX, LPX and lateness in a second or two each; the others are slow."""
 

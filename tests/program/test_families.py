@@ -158,6 +158,24 @@ def late_returns_only(tables: Tables) -> None:
     edit(tables, "ages", {"interval": 1}, return_share=0.6, seconds=10.0)
 
 
+def two_modes(tables: Tables, power_kw: float) -> None:
+    """Six racks of work, twelve racks at full power; one at Max-Q leaves 40 of its 100 kW and a tenth of its work."""
+    rows(tables, "site_limits", (1, SITE, "power_kw", power_kw))
+    rows(tables, "power_modes", ("g", 0.9))
+    rows(tables, "maxq_savings", (SITE, "g", "power_kw", 40.0))
+
+
+def power_for_fewer_racks_than_saving_would_take(tables: Tables) -> None:
+    """The work would take 14 racks, of which 18 save."""
+    two_modes(tables, 700.0)
+
+
+def prefill_that_must_not_be_slower(tables: Tables) -> None:
+    """Eight racks prefill at full power; within 1,080 kW the work takes 13 of which six save."""
+    two_modes(tables, 1_080.0)
+    rows(tables, "full_power_prefill", ("o0",), ("o1",))
+
+
 def small_store(tables: Tables) -> None:
     ssd_reuse(tables, bytes=1e11)
 
@@ -358,6 +376,8 @@ BINDING: dict[str, Any] = {
     "shipped_was_prefilled": cheap_prefill_that_cannot_be_sent,
     "shipped_within_link": a_link_for_half_of_it,
     "work_within_racks": demand_alone,
+    "maxq_within_own": power_for_fewer_racks_than_saving_would_take,
+    "full_power_work": prefill_that_must_not_be_slower,
     "work_within_instances": decode_of_more_than_one_instance,
     "instance_linking": less_than_an_instance_for_each_role,
     "instances_take_units": less_than_an_instance_for_each_role,
@@ -403,6 +423,11 @@ BINDING: dict[str, Any] = {
 
 def no_demand(tables: Tables) -> None:
     tables["rates"] = tables["rates"].iloc[:0]
+
+
+def power_for_all_at_full_power(tables: Tables) -> None:
+    two_modes(tables, 5_000.0)
+    rows(tables, "full_power_prefill", ("o0",), ("o1",))
 
 
 def ample_fleet(tables: Tables) -> None:
@@ -550,6 +575,8 @@ INERT: dict[str, Any] = {
     "shipped_was_prefilled": a_link_for_all_of_it,
     "shipped_within_link": a_link_for_all_of_it,
     "work_within_racks": ample_fleet,
+    "maxq_within_own": power_for_all_at_full_power,
+    "full_power_work": power_for_all_at_full_power,
     **dict.fromkeys(
         ("work_within_instances", "instance_linking", "instances_take_units", "work_beside_instances"),
         small_loads_in_an_ample_fleet,

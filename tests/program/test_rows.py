@@ -78,6 +78,13 @@ def reserved(tables: Any) -> None:
     rows(tables, "reserved", (1, SITE, "g", 2))
 
 
+def saving(tables: Any) -> None:
+    """A rack at Max-Q leaves 40 of its 100 kW and does nine tenths of the work; bucket 1 would be late there."""
+    rows(tables, "power_modes", ("g", 0.9))
+    rows(tables, "maxq_savings", (SITE, "g", "power_kw", 40.0))
+    rows(tables, "full_power_prefill", ("o1",))
+
+
 def two_roles(tables: Any) -> None:
     """Halves of a rack, which decode bucket 1 at 0.8 of the best throughput; one does 0.25 racks of work."""
     instances(tables, "decode", "prefill", gpus=4, units=0.5, busy_units=0.25)
@@ -251,7 +258,27 @@ ROWS: dict[str, list[tuple[Any, Any, dict[str, float], float | None, float | Non
     ],
     "work_within_racks": [
         # 0.5 busy racks of each that is not reserved: −0.5·2 on the right
-        (of(old_racks, reserved), (SITE, "g", 1), {**WORK, "own[a,g,1]": -0.5}, None, -1.0)
+        (of(old_racks, reserved), (SITE, "g", 1), {**WORK, "own[a,g,1]": -0.5}, None, -1.0),
+        (
+            of(old_racks, reserved, saving),
+            (SITE, "g", 1),
+            {**WORK, "own[a,g,1]": -0.5, "maxq[a,g,1]": 0.05},
+            None,
+            -1.0,
+        ),
+    ],
+    "maxq_within_own": [
+        (of(old_racks, reserved, saving), (SITE, "g", 1), {"maxq[a,g,1]": 1, "own[a,g,1]": -1}, None, -2)
+    ],
+    "full_power_work": [
+        # 50·0.04 busy racks of prefill; decode beside LPX, 100·0.002 and 50·0.004
+        (
+            of(old_racks, reserved, lpx, saving),
+            (SITE, "g", 1),
+            {"serve[x0,a]": 0.2, "serve[x1,a]": 0.2, "prefill[o1,a]": 2.0, "own[a,g,1]": -0.5, "maxq[a,g,1]": 0.5},
+            None,
+            -1.0,
+        )
     ],
     "work_within_instances": [
         # 100·0.01 and 50·0.02/0.8 racks, 0.25 an instance
@@ -648,7 +675,22 @@ ROWS: dict[str, list[tuple[Any, Any, dict[str, float], float | None, float | Non
             },
             None,
             3.0,
-        )
+        ),
+        (
+            of(saving, hall),
+            (1, SITE, "power_kw"),
+            {
+                "own[a,e,1]": 0.001,
+                "own[a,g,1]": 0.1,
+                "own[a,k,1]": 0.002,
+                "own[a,l,1]": 0.08,
+                "own[a,r,1]": 0.005,
+                "maxq[a,g,1]": -0.04,
+                "expand[a,hall,0]": -0.5,
+            },
+            None,
+            3.0,
+        ),
     ],
     "expansions_at_most": [
         (of(hall), (SITE, "hall"), {"expand[a,hall,0]": 1, "expand[a,hall,1]": 1}, None, 2),
@@ -736,6 +778,11 @@ def test_the_second_rows_of_a_family():
     assert row(model, "instances_within_units", (SITE, "g", 1)) == (taken, None, -2)
     filled = {"prefill_elsewhere[o1,b,a]": 1, "serve_elsewhere[p1,b,a]": -1}
     assert row(made(ssd, site_down), "prefilled_elsewhere", ("site a", 1, W, 1, "b")) == (filled, 0, 0)
+    model = made(two_roles, reserved, old_racks, saving)
+    assert row(model, "instances_within_units", (SITE, "g", 1)) == ({**taken, "maxq[a,g,1]": 1}, None, -2)
+    model = made(prefill_only, reserved, old_racks, saving)
+    beside = row(model, "work_beside_instances", (SITE, "g", 1))[0]
+    assert beside["maxq[a,g,1]"] == pytest.approx(0.1)
     model = made(caps)
     assert row(model, "no_empty_cmx_rack", (SITE, 1)) == ({"own[a,e,1]": -1, "own[a,r,1]": 1}, None, 0)
     # 40 positions hold 26 racks of 1.5; seven are sold in a quarter

@@ -12,7 +12,7 @@ def limits(s: Standing, rows: Rows) -> None:
     """Busy racks of each pool, by what decode and prefill say they take."""
     for (quarter, site, sku), own in sorted(s.own.items()):
         if s.sku[sku].kind is SkuKind.GPU:
-            limit = s.sku[sku].usable_share * (own - s.reserved[quarter, site, sku])
+            limit = s.sku[sku].usable_share * (own - s.reserved[quarter, site, sku] - s.slowed(quarter, site, sku))
             rows.add("busy racks", quarter, site, sku, s.busy[quarter, site, sku], limit, "racks")
 
 

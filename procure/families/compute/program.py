@@ -8,16 +8,18 @@ from procure.program.declare import block_rows
 from procure.program.index import Index
 from procure.program.linear import Terms
 from procure.program.part import Part
-from procure.program.present import add_work
+from procure.program.present import add_slowed, add_work
 from procure.timekey import TimeKey
 
 
 def work_within_racks(m: Any, index: Index) -> None:
     """Decode and prefill keep no more racks busy than availability, spares and the utilisation cap allow.
 
-        Σ_p rate·rack_s·serve[p,s] + Σ_o rate·rack_s·prefill[o,s] ≤ usable_share[k] · (own[s,k,t] − reserved[s,k,t])
+        Σ_p rate·rack_s·serve[p,s] + Σ_o rate·rack_s·prefill[o,s]
+            ≤ usable_share[k] · (own[s,k,t] − reserved[s,k,t] − (1 − factor[k])·maxq[s,k,t])
 
-    Racks. All work is sized at one coincident peak, deferrable work at its mean. Left out where no work can run.
+    Racks; one at Max-Q does ``factor`` of the work of one at full power. All work is sized at one coincident peak,
+    deferrable work at its mean. Left out where no work can run.
     """
 
     def rule(m: Any, site: str, sku: str, at: TimeKey) -> Any:
@@ -25,6 +27,7 @@ def work_within_racks(m: Any, index: Index) -> None:
         add_work(m, index, row, (site, sku, at))
         usable = index.sku[sku].usable_share
         row.add(-usable, m.own[site, sku, at.t])
+        add_slowed(m, index, row, usable, (site, sku, at.t))
         return row.at_most(-usable * index.reserved.get((at.t, site, sku), 0.0))
 
     m.work_within_racks = block_rows(sorted({*index.serve_by_pool, *index.prefill_by_pool}), rule=rule)

@@ -10,7 +10,7 @@ import pyomo.environ as pyo
 
 from procure.errors import Fault, InputError
 from procure.families.scales import USD_PER_UNIT
-from procure.instance.tables import ExpansionAdd, ResourceUse, SiteLimit
+from procure.instance.tables import ExpansionAdd, MaxqSaving, ResourceUse, SiteLimit
 from procure.plan.plan import frame
 from procure.program.decided import Decided
 from procure.program.declare import first_stage, first_stage_rows
@@ -110,8 +110,9 @@ def _room(index: Index, site: str, sku: str, without: Collection[str]) -> float:
     """Whole units of a SKU that a site's limits hold with all expansions, were nothing else there."""
     bound = float("inf")
     adds = group(index.instance.rows(ExpansionAdd), lambda row: (row.site, row.resource))
+    saved = {(r.site, r.sku, r.resource): r.saved for r in index.instance.rows(MaxqSaving)}
     use = {
-        row.resource: row.per_unit
+        row.resource: row.per_unit - saved.get((site, sku, row.resource), 0.0)
         for row in index.instance.rows(ResourceUse)
         if row.site == site and row.sku == sku and row.resource.word not in without
     }

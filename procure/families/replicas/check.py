@@ -30,6 +30,8 @@ def limits(s: Standing, rows: Rows) -> None:
         if s.sku[sku].kind is SkuKind.GPU:
             others = max(s.busy[quarter, site, sku] + beside[quarter, site, sku], 0.0) / s.sku[sku].usable_share
             there = s.own[quarter, site, sku] - s.reserved[quarter, site, sku]
+            # Racks with instances run at full power, and those at Max-Q do less of what is beside them.
+            others = max(others + s.slowed(quarter, site, sku), s.maxq[quarter, site, sku])
             rows.add("racks for whole instances", quarter, site, sku, units + others, there, "racks")
 
 

@@ -16,6 +16,7 @@ from procure.program.index import Index
 from procure.program.instances import Kind, Work, row_of, whole_kinds, work_of
 from procure.program.linear import Terms
 from procure.program.part import Part
+from procure.program.present import add_slowed
 from procure.timekey import TimeKey
 
 LEAST = 1e-5
@@ -103,11 +104,12 @@ def instance_linking(m: Any, index: Index) -> None:
 def instances_take_units(m: Any, index: Index) -> None:
     """What whole instances take of a pool, and that it is there.
 
-        Σ_{d on k, c, role} units[d,c,role] · instances[s,d,c,role,t] ≤ instance_units[s,k,t] ≤ own[s,k,t] − reserved
+        Σ_{d on k, c, role} units[d,c,role] · instances[s,d,c,role,t] ≤ instance_units[s,k,t]
+        instance_units[s,k,t] ≤ own[s,k,t] − reserved − maxq[s,k,t]
 
     An instance takes 1/⌊GPUs of a unit / its own⌋ of a unit, or ⌈its own / GPUs of a unit⌉ units: several LLMs share a
     rack in whole groups of GPUs, and what is left over once a rack is filled with instances of one size is lost. Which
-    instances stand in which rack is not told apart.
+    instances stand in which rack is not told apart. Racks with whole instances run at full power.
     """
 
     def taken(m: Any, site: str, sku: str, t: int) -> Any:
@@ -121,6 +123,8 @@ def instances_take_units(m: Any, index: Index) -> None:
         row = Terms()
         row.add(1.0, m.instance_units[site, sku, t])
         row.add(-1.0, m.own[site, sku, t])
+        if (site, sku, t) in m.maxq:
+            row.add(1.0, m.maxq[site, sku, t])
         return row.at_most(-index.reserved.get((t, site, sku), 0.0))
 
     m.instances_take_units = first_stage_rows(sorted(index.of(pools)), rule=taken)
@@ -130,7 +134,8 @@ def instances_take_units(m: Any, index: Index) -> None:
 def work_beside_instances(m: Any, index: Index) -> None:
     """Loads that are not counted in whole instances have the rest of a pool.
 
-        Σ of their rate·rack_s·(serve or prefill) / usable_share[k] ≤ own[s,k,t] − reserved − instance_units[s,k,t]
+        Σ of their rate·rack_s·(serve or prefill) / usable_share[k]
+            ≤ own[s,k,t] − reserved − instance_units[s,k,t] − (1 − factor[k])·maxq[s,k,t]
 
     Units. Left out where nothing else works in the pool.
     """
@@ -152,6 +157,7 @@ def work_beside_instances(m: Any, index: Index) -> None:
             return pyo.Constraint.Skip
         row.add(-1.0, m.own[site, sku, at.t])
         row.add(1.0, m.instance_units[site, sku, at.t])
+        add_slowed(m, index, row, 1.0, (site, sku, at.t))
         return row.at_most(-index.reserved.get((at.t, site, sku), 0.0))
 
     here = sorted({(kind.site, row_of(index, kind).sku, kind.at) for kind in index.of(whole_kinds)})

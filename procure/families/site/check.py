@@ -8,7 +8,7 @@ from collections.abc import Iterable
 import pandas as pd
 
 from procure.instance import Instance
-from procure.instance.tables import Expansion, ExpansionAdd, ResourceUse, SiteLimit
+from procure.instance.tables import Expansion, ExpansionAdd, MaxqSaving, ResourceUse, SiteLimit
 from procure.plan.limits import Rows
 from procure.plan.money import Ledger
 from procure.plan.part import Check
@@ -30,6 +30,11 @@ def limits(s: Standing, rows: Rows) -> None:
     for built in s.instance.rows(SiteLimit):
         quarter = s.quarters[built.t]
         used = sum(u.per_unit * s.there(quarter, built.site, u.sku) for u in use[built.site, built.resource])
+        used -= sum(
+            r.saved * s.maxq[quarter, r.site, r.sku]
+            for r in s.instance.rows(MaxqSaving)
+            if (r.site, r.resource) == (built.site, built.resource)
+        )
         grown = sum(
             e.count * adds.get((e.site, e.expansion, built.resource), 0.0)
             for e in ordered

@@ -8,7 +8,7 @@ import pandas as pd
 import pyomo.environ as pyo
 
 from procure.families.scales import USD_PER_UNIT
-from procure.instance.tables import ResourceUse
+from procure.instance.tables import MaxqSaving, ResourceUse
 from procure.plan.plan import frame
 from procure.program.decided import Decided
 from procure.program.declare import first_stage, first_stage_rows
@@ -31,14 +31,16 @@ def add_variables(m: Any, index: Index) -> None:
 def site_limit(m: Any, index: Index) -> None:
     """What is at a site takes no more of a resource than is built and expanded.
 
-        Σ_k use[s,k,r]·(own[s,k,t] + leaving[s,k,t]) ≤ limit[s,r,t] + Σ_{o ≤ t − lead} adds[s,e,r]·expand[s,e,o]
+        Σ_k use[s,k,r]·(own[s,k,t] + leaving[s,k,t]) − Σ_k saved[s,k,r]·maxq[s,k,t]
+            ≤ limit[s,r,t] + Σ_{o ≤ t − lead} adds[s,e,r]·expand[s,e,o]
 
     One row for each site, resource and quarter with a stated limit. ``leaving`` are units sold and not yet removed. Use
-    is of the unit and what it drags along; power is at its maximum, with the PUE of the hall where the limit is
-    facility power.
+    is of the unit and what it drags along; power is at its maximum, in the mode that
+    the unit runs in, with the PUE of the hall where the limit is facility power.
     """
     use = group(index.instance.rows(ResourceUse), lambda row: (row.site, row.resource))
     adds = lookup(index.instance["expansion_adds"], ["site", "expansion", "resource"], "adds")
+    saved = group(index.instance.rows(MaxqSaving), lambda row: (row.site, row.resource))
     limits = lookup(index.instance["site_limits"], ["t", "site", "resource"], "limit")
 
     def rule(m: Any, t: int, site: str, resource: str) -> Any:
@@ -46,6 +48,9 @@ def site_limit(m: Any, index: Index) -> None:
         scale = Resource(resource).scale
         for unit in use.get((site, resource), []):
             row.extend(unit.per_unit / scale, there(m, index, site, unit.sku, t))
+        for mode in saved.get((site, resource), []):
+            if (site, mode.sku, t) in m.maxq:
+                row.add(-mode.saved / scale, m.maxq[site, mode.sku, t])
         for s, name, o in index.expansion_orders:
             if s == site and o + int(index.expansion[s, name].lead_quarters) <= t:
                 row.add(-adds.get((s, name, resource), 0.0) / scale, m.expand[s, name, o])

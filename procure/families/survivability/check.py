@@ -186,7 +186,7 @@ def limits(s: Standing, rows: Rows) -> None:
             if needed > DUST:
                 share = s.sku[sku].present_share if lpx and not down else 1.0
                 rows.add("units left after a loss", quarter, site, f"{sku}, {name}", needed,
-                         share * after.free(place) - down, "racks")  # fmt: skip
+                         share * after.free(place) - s.slowed(*place) - down, "racks")  # fmt: skip
 
 
 def elsewhere(plan: Plan, instance: Instance) -> Iterable[str]:

@@ -19,6 +19,7 @@ from procure.program.instances import Kind, Work, row_of, whole_kinds, work_of
 from procure.program.linear import Terms
 from procure.program.losses import Done, asked, in_full, left_busy, losses, work_after
 from procure.program.part import Part
+from procure.program.present import add_slowed
 from procure.rules.failures import likely_down
 from procure.schema import RECOMPUTE, CacheLoss, Lost, Role, SkuKind, Tier
 from procure.timekey import TimeKey
@@ -140,7 +141,7 @@ def units_left(m: Any, index: Index) -> None:
     """What workloads that survive a loss count on is there after it.
 
         left[l,s,k,t] + Σ_{d on k, c, role} units[d,c,role] · instances_left[l,s,d,c,role,t]
-            ≤ own[s,k,t] − reserved[s,k,t] − n[l]·used[l,s,k,t]
+            ≤ own[s,k,t] − reserved[s,k,t] − (1 − factor[k])·maxq[s,k,t] − n[l]·used[l,s,k,t]
         Σ_c racks_per_copy[c,k] · copies_left[l,s,c,k,t]
             ≤ share[l,k] · (own[s,k,t] − reserved[s,k,t]) − n[l]·used[l,s,k,t]        for LPX racks k
 
@@ -167,6 +168,7 @@ def units_left(m: Any, index: Index) -> None:
             for key in copies[name, site, sku, t]:
                 row.add(index.copies[key[2], sku].racks_per_copy, m.copies_left[key])
         row.add(-share, m.own[site, sku, t])
+        add_slowed(m, index, row, 1.0, (site, sku, t))
         if loss.units:
             row.add(loss.units, m.used[name, site, sku, t])
         return row.at_most(-share * index.reserved.get((t, site, sku), 0.0))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 from procure.plan import Plan
-from procure.plan.tables import Batch
+from procure.plan.tables import Batch, Modes
 from procure.report.cells import Cell, Expr, absolute, sumproduct, total
 from procure.report.layout import Row, Timeline, TimeSheet, over_time
 from procure.report.sheets.purchases import Purchases
@@ -57,7 +57,9 @@ def fleet_sheet(plan: Plan, timeline: Timeline, purchases: Purchases) -> Fleet:
         book.row += 1
     if not keys:
         book.line(["none"], "calc:count", [None] * len(timeline.quarters))
-    return Fleet(book, closing, _vintages(book, table, keys))
+    by_vintage = _vintages(book, table, keys)
+    _at_maxq(book, plan)
+    return Fleet(book, closing, by_vintage)
 
 
 def _roll_forward(
@@ -88,6 +90,18 @@ def _roll_forward(
         "sum:count",
         lambda i: cell(top, i) + cell(top + 1, i) + cell(top + 2, i) - cell(top + 3, i),
     )
+
+
+def _at_maxq(book: TimeSheet, plan: Plan) -> None:
+    """Units of each power mode, where the plan may choose."""
+    table, of = plan.tables["power_modes"], Modes.schema.by_column
+    if table.empty:
+        return
+    book.heading("Power modes", "Solver output: at Max-Q no more than the limits of the site ask for.")
+    book.header([of["site"], of["sku"], "Item", "", "Unit", "", "", ""])
+    for measure in ("max_p", "maxq", "saved_kw"):
+        for key, amounts in over_time(table, _KEYS, measure, book.timeline).items():
+            book.line([*key, of[measure], None, of[measure].unit], "solver:number", amounts)
 
 
 def _vintages(book: TimeSheet, table: pd.DataFrame, keys: list[Key]) -> dict[Key, Row]:

@@ -1,0 +1,103 @@
+"""Placement that stays: the least that moves between quarters, within a stated part of the cost."""
+
+from __future__ import annotations
+
+import io
+from functools import cache
+from typing import Any
+
+import pytest
+from rich.console import Console
+from solved_case import Solved, built, planned
+from tiny_case import fleet, tiny
+
+from procure.plan import Plan
+from procure.plan.placement import moved_share
+from procure.report import print_plan, words
+from procure.report.page import render
+
+OLD, NEW = "gb200-nvl72", "gb300-nvl72"
+
+
+def case(tolerance: float = 0.0) -> Any:
+    """Racks of two generations stand, and every second quarter asks for half: the cheapest service changes each time.
+
+    What moves is 1.0 → 0.2 → 1.0 of the chat on the newer racks.
+    """
+    standing = fleet(("a", NEW, 3, "2026Q4", 4e6), ("a", OLD, 3, "2025Q1", 3e6)).assign(retirable=False)
+    return tiny(skus=(), planned=2, peaks={"chat": [200, 100, 200, 100]}, sites=({"positions": 60.0},),
+                tables={"fleet": standing}, settings={"placement_tolerance": tolerance})  # fmt: skip
+
+
+@cache
+def steadied(tolerance: float = 5e-4) -> Solved:
+    made = case(tolerance)
+    return Solved(made, built(made), planned(made, gap=1e-6))
+
+
+def on_new(plan: Plan) -> list[float]:
+    table = plan.tables["serving"]
+    return [float(table[(table["quarter"] == q) & (table["sku"] == NEW)]["requests_per_s"].sum() / rate)
+            for q, rate in zip(sorted(set(table["quarter"])), [200, 100, 200, 100], strict=True)]  # fmt: skip
+
+
+def test_without_a_tolerance_the_cheapest_service_is_shown_and_nothing_said():
+    plan = planned(case(), gap=1e-6)
+    assert "placement" not in plan.summary
+    shares = on_new(plan)
+    assert shares[:3:2] == pytest.approx([1.0, 1.0], abs=1e-4)
+    assert shares[1] < 0.5
+    assert moved_share(built(case()), plan.tables) > 2.0
+    assert words.placement_sentence(plan) == ""
+
+
+def test_within_a_small_part_of_the_cost_nothing_moves():
+    plan, cheapest = steadied().plan, planned(case(), gap=1e-6)
+    told = plan.summary["placement"]
+    assert moved_share(built(case()), plan.tables) == pytest.approx(0.0, abs=1e-5)
+    assert max(on_new(plan)) - min(on_new(plan)) < 1e-5
+    assert told["moved_cheapest"] == pytest.approx(moved_share(built(case()), cheapest.tables), abs=1e-3)
+    given_up = plan.objective_usd - cheapest.objective_usd
+    assert told["given_up_usd"] == pytest.approx(given_up, abs=1.0)
+    assert 0 < given_up <= 5e-4 * abs(cheapest.objective_usd)
+    assert plan.status == "optimal"
+    assert plan.summary["gap"] == pytest.approx(given_up / abs(plan.objective_usd), rel=1e-3)
+    assert plan.tables["checks"]["holds"].all()
+
+
+def test_of_services_that_move_as_little_the_cheapest_is_shown():
+    plans = [steadied(tolerance).plan for tolerance in (5e-4, 5e-3)]
+    assert plans[0].objective_usd == pytest.approx(plans[1].objective_usd, abs=1.0)
+
+
+def test_a_tolerance_too_small_for_all_leaves_part_of_it_moving():
+    """A hundredth of what keeping everything in place costs: something stays, and the cost is spent."""
+    least = steadied().plan.summary["placement"]
+    share = least["given_up_usd"] / abs(steadied().plan.objective_usd - least["given_up_usd"])
+    told = steadied(share / 2).plan.summary["placement"]
+    assert 1e-3 < told["moved"] < least["moved_cheapest"] - 1e-3
+    assert told["given_up_usd"] == pytest.approx(least["given_up_usd"] / 2, rel=1e-3)
+
+
+def test_both_ways_of_solving_give_the_same_plan():
+    whole = planned(case(5e-4), gap=1e-6, method="whole")
+    assert whole.objective_usd == pytest.approx(steadied().plan.objective_usd, abs=5.0)
+    assert whole.summary["placement"]["moved"] == pytest.approx(0.0, abs=1e-5)
+
+
+@pytest.mark.parametrize(("field", "value"), [("moved", 0.3), ("moved_cheapest", -0.1), ("given_up_usd", 1e6)])
+def test_verification_sees_another_claim(field, value):
+    plan = steadied().plan
+    other = {**plan.summary["placement"], field: value}
+    changed = Plan({**plan.summary, "placement": other}, plan.tables)  # type: ignore[typeddict-item]
+    assert steadied().fails("plan.json agrees with the tables", changed)
+
+
+def test_terminal_and_page_say_what_moves_and_what_that_costs():
+    plan = steadied().plan
+    told = words.placement_sentence(plan)
+    assert told.startswith("Between quarters 0.00 of a workload moves")
+    console = Console(file=io.StringIO(), width=400)
+    print_plan(plan, console)
+    assert told in console.file.getvalue()
+    assert told in render(plan)
