@@ -230,6 +230,8 @@ def _inert_settings(case: Resolved) -> set[str]:
         inert.add("gpus_per_tray")
     if SkuKind.CMX_ENCLOSURE not in kinds:
         inert |= {"pod_return_share"} | (set() if shared else {"shared_store_fidelity"})
+    if s.placement_tolerance == 0:
+        inert.add("placement_tolerance")
     if s.flash_wear != "replace":
         inert.add("flash_rated_years")
     if not any(case.catalogue.sku(name).power_maxq_kw > 0 for name in case.skus_in_play):

@@ -78,6 +78,12 @@ class Settings(BaseModel):
     power_modes: Literal["max_p", "by_quarter"] = Field(
         description="Whether racks run at full power (max_p), or the plan may run some at Max-Q, by site and quarter."
     )
+    placement_tolerance: float = Field(
+        ge=0,
+        lt=1,
+        description="Share of its cost that a plan may cost more so that less of the service moves to other hardware "
+        "between quarters; 0: the cheapest service, whatever moves.",
+    )
     utilisation_cap: float = Field(gt=0, le=1, description="Busy share of serving units at the peak.")
     store_utilisation_cap: float = Field(gt=0, le=1, description="Used share of a store's bytes and bandwidth.")
     ttft_share: float = Field(gt=0, le=1, description="Share of requests that must meet their TTFT.")

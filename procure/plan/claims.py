@@ -11,6 +11,7 @@ import pandas as pd
 
 from procure.instance.tables import Fixed, Serve, SkuRow
 from procure.plan.extrapolation import extrapolation_shares
+from procure.plan.placement import moved_share
 from procure.plan.premises import evidence_shares, premises_table
 from procure.plan.provenance import premises_summary
 from procure.plan.sales import sales_summary
@@ -76,8 +77,15 @@ def shortfall_proven(summary: Summary) -> bool:
 
 
 def gap_closed(summary: Summary) -> bool:
-    """Whether the cost is within the gap asked for of its proven bound."""
-    return summary["gap"] is not None and bool(summary["gap"] <= summary["gap_asked"] + 1e-9)
+    """Whether the cost is within the gap asked for of its proven bound; what was given up on purpose is no gap."""
+    bound = summary["bound_usd"]
+    if bound is None or summary["gap"] is None:
+        return False
+    given_up = summary["placement"]["given_up_usd"] if "placement" in summary else 0.0
+    if given_up <= 0:
+        return bool(summary["gap"] <= summary["gap_asked"] + 1e-9)
+    cost = summary["objective_usd"] - given_up
+    return max(0.0, cost - bound) / max(abs(cost), 1e-9) <= summary["gap_asked"] + 1e-9
 
 
 def rightful_status(summary: Summary) -> str:
@@ -122,6 +130,7 @@ def summary(plan: Plan, case: Case, instance: Instance) -> Iterable[str]:
     yield from _evidence(plan, case)
     yield from _shortfall(plan, instance)
     yield from _bounds(stated)
+    yield from _placement(plan, case, instance)
     standing, wanted_usd = stated["standing_usd"], _standing_usd(instance)
     # no decision moves it, so the solver leaves nothing: a sum of the same figures in another order
     if standing is not None and not abs(standing - wanted_usd) <= 1e-10 * abs(wanted_usd) + 0.01:
@@ -201,6 +210,24 @@ def _shortfall(plan: Plan, instance: Instance) -> Iterable[str]:
                 yield f"{label}: short by {row.short_share:g}, {row.cause}; plan.json says otherwise"
     if not -SHORT <= stated["bound"] <= stated["share"] + SHORT:
         yield f"the least shortfall cannot be {stated['bound']:g} where a plan is short by {stated['share']:g}"
+
+
+def _placement(plan: Plan, case: Case, instance: Instance) -> Iterable[str]:
+    """What moves between quarters, and that no more was given up for it than the case allows.
+
+    What the cheapest service of the fleet costs and moves is no part of the plan: it is held to the rest alone.
+    """
+    if "placement" not in plan.summary:
+        return
+    told, most = plan.summary["placement"], case.settings.placement_tolerance
+    moved = moved_share(instance, plan.tables)
+    if abs(told["moved"] - moved) > 1e-6 * max(1.0, moved):
+        yield f"{moved:g} of the workloads moves between quarters, not {told['moved']:g}"
+    if told["moved_cheapest"] < told["moved"] - 1e-4 * max(1.0, moved):
+        yield f"the cheapest service moves {told['moved_cheapest']:g}, less than the plan's {told['moved']:g}"
+    cheapest = plan.objective_usd - told["given_up_usd"]
+    if told["given_up_usd"] > most * abs(cheapest) + MONEY * abs(plan.objective_usd) + 1.0:
+        yield f"{told['given_up_usd']:,.0f} USD given up where {most * abs(cheapest):,.0f} are allowed"
 
 
 def _bounds(stated: Summary) -> Iterable[str]:

@@ -10,6 +10,7 @@ from types import UnionType
 from typing import Any, TypedDict, cast, get_args, get_origin, get_type_hints, is_typeddict
 
 from procure.errors import Fault, InputError, guard_reader
+from procure.plan.placement import Placed
 from procure.plan.provenance import Premises, Provenance
 from procure.plan.status import Status
 from procure.quarter import Quarter
@@ -57,6 +58,8 @@ class Added(TypedDict, total=False):
 
     mps_scale: float
     """USD per unit of money of the MPS file that was written beside."""
+    placement: Placed
+    """Where the service was asked to stay (``placement_tolerance``): what moves, and what is given up for it."""
     files: dict[str, str]
     """SHA-256 of every file of the result."""
 

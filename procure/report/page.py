@@ -72,6 +72,7 @@ def render(plan: Plan) -> str:
         binding=outside,
         inner=inside,
         links=words.link_sentences(plan),
+        placement=words.placement_sentence(plan),
         modes=words.mode_sentences(plan),
         instances=words.instance_sentences(plan),
         spans=[span.word for span in Span],

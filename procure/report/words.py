@@ -253,6 +253,18 @@ def listed(counts: pd.Series) -> str:
     return parts[0] if len(parts) == 1 else ", ".join(parts[:-1]) + " and " + parts[-1]
 
 
+def placement_sentence(plan: Plan) -> str:
+    """What moves to other hardware between quarters, where the service was asked to stay; else nothing."""
+    if "placement" not in plan.summary:
+        return ""
+    told = plan.summary["placement"]
+    return (
+        f"Between quarters {told['moved']:.2f} of a workload moves to other hardware (decode and prefill, summed), "
+        f"{told['moved_cheapest']:.2f} with the cheapest service of the same fleet, which costs "
+        f"{usd(max(told['given_up_usd'], 0.0))} less."
+    )
+
+
 def mode_sentences(plan: Plan) -> list[str]:
     """Where and when units of the planned quarters run at Max-Q, the most of any quarter first told by SKU and site."""
     found: dict[tuple[str, str], list[Modes]] = {}

@@ -18,6 +18,7 @@ from procure.families.scales import BASIS_POINTS, USD_PER_UNIT
 from procure.instance import Instance, build
 from procure.plan.claims import rightful_status
 from procure.plan.extrapolation import extrapolation_shares
+from procure.plan.placement import Placed, moved_share
 from procure.plan.plan import Plan
 from procure.plan.premises import evidence_shares, premises_table
 from procure.plan.provenance import premises_summary, provenance, versions
@@ -38,6 +39,7 @@ from procure.solver.fair import even_out
 from procure.solver.held import Hold, held
 from procure.solver.highs import Options, Progress, relative_gap, write_mps
 from procure.solver.solution import Solution
+from procure.solver.steady import steady
 from procure.solver.violation import smallest_violation
 from procure.solver.whole import solve_whole
 from procure.timekey import one_block, summed, time_keys
@@ -146,6 +148,9 @@ def plan_of(
     if final.values is None:
         raise _no_plan(options)
     values = even_out(program, compiled, final.values, options)
+    final, cheapest = _steadied(case, program, compiled, replace(final, values=values), options)
+    assert final.values is not None
+    values = final.values
     value = Values(compiled, values)
     options.report("tables and causes", final.objective, final.bound)
     tables = tables_of(program, instance, value)
@@ -155,6 +160,8 @@ def plan_of(
     tables["premises"] = premises_table(case)
     tables["checks"] = pd.DataFrame(columns=["check", "holds", "detail"])
     summary = _summary(case, instance, free, tables, final, least_short, options, method)
+    if cheapest is not None:
+        summary["placement"] = _placed(program, instance, compiled, cheapest, final)
     if mps is not None:
         summary["mps_scale"] = USD_PER_UNIT
     summary["status"] = rightful_status(summary)
@@ -203,6 +210,34 @@ def _stages(compiled: Compiled, options: Options, method: Method, instance: Inst
     if kept is None:
         raise _no_plan(options)
     return kept
+
+
+def _steadied(
+    case: Case, program: Program, compiled: Compiled, final: Solution, options: Options
+) -> tuple[Solution, Solution | None]:
+    """The plan whose service moves least within the tolerance that the case states, and the cheapest that it replaces.
+
+    Without a tolerance, without time for it, or where the search knows no cost, the cheapest and nothing beside it.
+    """
+    tolerance = case.settings.placement_tolerance
+    if tolerance <= 0 or final.values is None or final.objective is None:
+        return final, None
+    options.report("service that stays", final.objective, final.bound)
+    values = steady(program, compiled, final.values, options, tolerance)
+    if values is None:
+        return final, None
+    return replace(final, values=values, objective=float(compiled.cost @ values)), final
+
+
+def _placed(program: Program, instance: Instance, compiled: Compiled, cheapest: Solution, chosen: Solution) -> Placed:
+    """What moves in the plan and in the cheapest service of its fleet, and what is given up for the difference."""
+    moved = []
+    for solution in (chosen, cheapest):
+        assert solution.values is not None
+        tables = tables_of(program, instance, Values(compiled, solution.values))
+        moved.append(moved_share(instance, tables))
+    costs = [_cost_usd(compiled, {}, solution)[0] for solution in (chosen, cheapest)]
+    return {"moved": moved[0], "moved_cheapest": moved[1], "given_up_usd": costs[0] - costs[1]}
 
 
 def _no_plan(options: Options) -> NoPlan:
