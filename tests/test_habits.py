@@ -51,6 +51,7 @@ def lines(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
 
 
 @pytest.mark.parametrize("folder", ["procure", "tests", "benchmarks"])
+@pytest.mark.thorough
 def test_functions_are_short(folder):
     long = {
         f"{path.relative_to(ROOT)}:{function.lineno} {function.name}": lines(function)
@@ -94,6 +95,7 @@ def done_at_import(text: str) -> set[tuple[int, str]]:
     return {(line, name) for name, line in called(tree.body).items() if name in at_work}
 
 
+@pytest.mark.thorough
 def test_no_test_module_makes_or_solves_a_case_when_it_is_imported():
     modules = sorted((ROOT / "tests").rglob("*.py"))
     found = {str(path.relative_to(ROOT)): done_at_import(path.read_text(encoding="utf-8")) for path in modules}
@@ -139,6 +141,7 @@ def dead() -> tuple[dict[str, str], dict[str, str]]:
     return unused("procure", "benchmarks", beside=("tests",))
 
 
+@pytest.mark.thorough
 def test_nothing_stands_that_nothing_uses():
     _, everywhere = dead()
     assert {name: place for name, place in everywhere.items() if name not in CALLED_BY_OTHERS} == {}

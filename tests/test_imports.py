@@ -98,6 +98,7 @@ def test_every_folder_of_a_family_is_in_the_contents():
     assert folders == set(NAMES)
 
 
+@pytest.mark.thorough
 def test_only_program_and_solver_know_pyomo_and_only_the_solver_knows_highs():
     strangers = [
         (module, library)
@@ -124,6 +125,7 @@ def graph() -> dict[str, set[str]]:
     }
 
 
+@pytest.mark.thorough
 def test_no_modules_import_each_other():
     assert len(list(TopologicalSorter(graph()).static_order())) == len(MODULES)  # raises with the circle it finds
 

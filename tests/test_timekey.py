@@ -106,6 +106,7 @@ def night(instance: Any, share: float) -> Any:
 
 
 @pytest.mark.parametrize(("share", "served"), [(0.5, True), (1.5, False)])
+@pytest.mark.thorough
 def test_a_second_part_of_the_day_is_a_second_block_of_each_quarter_that_the_fleet_must_serve(share, served):
     """The fleet of the peak serves a night of half of it; for a night of more it buys more."""
     asked = built(tiny(peaks={"chat": [60, 120, 180]}, settings=token_worth(1e3)))
@@ -190,6 +191,7 @@ def test_verification_says_which_table_has_rows_of_what_the_case_does_not_have(p
     assert f"One {column} at a time" in checks.loc["every limit holds", "detail"]
 
 
+@pytest.mark.thorough
 def test_a_result_of_an_earlier_release_is_of_the_one_block_that_it_knew(plenty, tmp_path):
     stored = plenty.plan.write(tmp_path / "out")
     timed_tables = [name for name, table in TABLES.items() if set(BESIDE_QUARTER) <= set(table.by_column)]

@@ -33,6 +33,7 @@ def test_a_written_case_reads_back_as_the_same_case(small, tmp_path):
         small.write(tmp_path / "copy")
 
 
+@pytest.mark.thorough
 def test_row_order_and_name_do_not_change_the_hash_but_any_value_does(folder, small):
     shuffled = {
         name: "\n".join([text.split("\n")[0], *reversed(text.strip().split("\n")[1:])]) + "\n"

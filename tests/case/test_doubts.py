@@ -106,6 +106,7 @@ def book(tmp_path, small):
     return write_workbook(tmp_path / "case.xlsx", small)
 
 
+@pytest.mark.thorough
 def test_hidden_rows_columns_and_sheets_count_and_are_said(book, small):
     workbook = load_workbook(book)
     workbook["forecast"].row_dimensions[3].hidden = True
@@ -121,6 +122,7 @@ def test_hidden_rows_columns_and_sheets_count_and_are_said(book, small):
     assert said["case.xlsx, sites"].endswith(": C.")
 
 
+@pytest.mark.thorough
 def test_doubts_of_a_workbook_are_placed_in_its_cells_and_numbers_are_no_texts(book):
     """Whether 1.234 is a number is in doubt in text alone: a spreadsheet stores numbers."""
     workbook = load_workbook(book)
@@ -137,6 +139,7 @@ def test_doubts_of_a_workbook_are_placed_in_its_cells_and_numbers_are_no_texts(b
     assert {doubt.file for doubt in Case.read(book).doubts} == {doubt.file, "case.xlsx, forecast!C2"}
 
 
+@pytest.mark.thorough
 def test_a_second_sheet_for_a_table_is_a_fault(book):
     workbook = load_workbook(book)
     workbook.create_sheet("budget ")["A1"] = "quarter"
@@ -148,6 +151,7 @@ def test_a_second_sheet_for_a_table_is_a_fault(book):
     assert set(TABLES) >= {"budget"}
 
 
+@pytest.mark.thorough
 def test_a_chart_sheet_is_said_and_not_read(book, small):
     workbook = load_workbook(book)
     workbook.create_chartsheet("drawn")

@@ -57,6 +57,7 @@ def faults_of(path):
     return caught.value.faults
 
 
+@pytest.mark.thorough
 def test_csv_to_excel_to_csv_loses_nothing(tmp_path, example, book):
     back = Case.read(Case.read(book).write(tmp_path / "back"))
     assert back.given == example.given
@@ -68,6 +69,7 @@ def test_csv_to_excel_to_csv_loses_nothing(tmp_path, example, book):
     assert back.input_hash == example.input_hash
 
 
+@pytest.mark.thorough
 def test_texts_that_look_like_numbers_or_formulas_stay_texts(tmp_path, example):
     sources = pd.DataFrame(
         {
@@ -83,6 +85,7 @@ def test_texts_that_look_like_numbers_or_formulas_stay_texts(tmp_path, example):
     pd.testing.assert_frame_equal(back, case.given_tables["sources"])
 
 
+@pytest.mark.thorough
 def test_a_wrong_cell_is_named_by_sheet_and_cell_with_all_others(book):
     changed(book, "workloads", "B3", "chatt")
     changed(book, "forecast", "C5", -4)
@@ -95,6 +98,7 @@ def test_a_wrong_cell_is_named_by_sheet_and_cell_with_all_others(book):
     assert faults["case.xlsx, forecast!C5"].value == "-4"
 
 
+@pytest.mark.thorough
 def test_faults_of_agreement_between_tables_are_placed_too(book):
     cell = f"{_letter(book, 'context_cap_tokens')}2"
     changed(book, "workloads", cell, 10**7)
@@ -107,6 +111,7 @@ def _letter(book, heading):
     return next(cell.column_letter for cell in sheet[1] if cell.value == heading)
 
 
+@pytest.mark.thorough
 def test_a_formula_counts_at_its_stored_value_or_is_refused(tmp_path, book):
     changed(book, "forecast", "C5", "=1+1")  # openpyxl stores no result
     (fault,) = faults_of(book)
@@ -128,6 +133,7 @@ def _store_result(book, result):
             packed.writestr(name, content)
 
 
+@pytest.mark.thorough
 def test_links_to_other_workbooks_are_refused(book):
     changed(book, "forecast", "C5", "=[other.xlsx]Sheet1!A1")
     (fault,) = faults_of(book)
@@ -143,6 +149,7 @@ def test_macro_workbooks_and_files_that_are_no_workbooks_are_refused(tmp_path, b
     assert "cannot be read" in faults_of(broken)[0].expected
 
 
+@pytest.mark.thorough
 def test_misspelt_sheets_and_cells_beside_the_table_are_not_ignored(book):
     workbook = load_workbook(book)
     workbook["budget"].title = "bugdet"
@@ -153,6 +160,7 @@ def test_misspelt_sheets_and_cells_beside_the_table_are_not_ignored(book):
     assert "case.xlsx, fleet!K3" in faults
 
 
+@pytest.mark.thorough
 def test_an_empty_template_says_what_is_missing_and_holds_no_rows(tmp_path):
     book = write_workbook(tmp_path / "empty.xlsx")
     columns = {fault.column for fault in faults_of(book)}
@@ -161,6 +169,7 @@ def test_an_empty_template_says_what_is_missing_and_holds_no_rows(tmp_path):
     assert {f"empty.xlsx, {name}" for name, table in TABLES.items() if table.required} <= files
 
 
+@pytest.mark.thorough
 def test_the_template_has_lists_units_and_comments(tmp_path, example):
     workbook = load_workbook(write_workbook(tmp_path / "t.xlsx", None, example))
     assert [s.title for s in workbook.worksheets] == ["read me", "case", *TABLES, "lists"]
@@ -180,6 +189,7 @@ def test_the_template_has_lists_units_and_comments(tmp_path, example):
     assert settings == list(Settings.model_fields)
 
 
+@pytest.mark.thorough
 def test_the_verb_goes_both_ways(tmp_path, example):
     run = CliRunner().invoke
     book, folder = tmp_path / "a.xlsx", tmp_path / "csv"
@@ -212,6 +222,7 @@ def with_rows(book, sheet, rows):
     return book
 
 
+@pytest.mark.thorough
 def test_formats_below_the_table_cost_and_change_nothing(book, example):
     """One format in the last row made a million rows of a sheet; only what holds something is kept."""
     with_rows(book, "forecast", '<row r="1048576"><c r="A1048576" s="1"/></row>')
@@ -222,6 +233,7 @@ def test_formats_below_the_table_cost_and_change_nothing(book, example):
     assert read.doubts == ()
 
 
+@pytest.mark.thorough
 def test_a_sheet_is_left_after_many_empty_rows_which_is_said(book, example):
     first = len(example.tables["forecast"]) + 2
     empty = "".join(f'<row r="{i}"><c r="A{i}" s="1"/></row>' for i in range(first, first + 2 * EMPTY_ROWS))

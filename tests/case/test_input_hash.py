@@ -144,6 +144,7 @@ def everything_else(data: Path) -> None:
     (data / "README.md").write_text("other words", encoding="utf-8")
 
 
+@pytest.mark.thorough
 def test_what_the_case_does_not_use_moves_neither_its_hash_nor_any_coefficient(changed):
     before, after = changed
     assert after(everything_else) == before
@@ -185,6 +186,7 @@ USED: dict[str, Callable[[Path], None]] = {
 
 
 @pytest.mark.parametrize("edit", USED.values(), ids=USED)
+@pytest.mark.thorough
 def test_what_the_case_uses_changes_its_hash(changed, edit):
     before, after = changed
     inputs, coefficients = after(edit)
@@ -193,6 +195,7 @@ def test_what_the_case_uses_changes_its_hash(changed, edit):
         assert coefficients != before[1]
 
 
+@pytest.mark.thorough
 def test_the_copy_put_right_answers_as_before(changed):
     """So that each edit above is told apart from all others."""
     before, after = changed

@@ -78,6 +78,7 @@ def test_every_premise_of_a_plan_can_be_swept_and_moves_a_coefficient():
         ("sites/a/power_kw", 1_000, "site_limits"),
     ],
 )
+@pytest.mark.thorough
 def test_a_path_reaches_the_coefficients_behind_it(path, value, table):
     base = case()
     changed = base.with_value(path, value)
@@ -130,6 +131,7 @@ def test_an_unknown_path_names_the_nearest(path, nearest):
         case().with_value(path, 1.0)
 
 
+@pytest.mark.thorough
 def test_both_spellings_mean_the_same():
     base = case()
     for dots, path, value in (

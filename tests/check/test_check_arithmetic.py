@@ -125,6 +125,7 @@ def test_a_small_pool_is_said_where_its_own_traffic_loses_hits(case, instance, f
     assert of(check_case(case, faster), "Small pools").empty
 
 
+@pytest.mark.thorough
 def test_a_point_that_extrapolation_takes_away_is_said():
     strict = tiny(settings={"max_extrapolation": 0.0, "points": "low"})
     (finding,) = of(check_case(strict), "A pool for every workload").to_dict("records")

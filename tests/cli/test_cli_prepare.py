@@ -12,12 +12,14 @@ from procure.cli import main
 from procure.cli.prepare import OFFERED
 
 
+@pytest.mark.thorough
 def test_help_imports_nothing_heavy():
     code = "import sys; from procure.cli import main; main(['--help']); print({'pandas', 'pyomo'} & set(sys.modules))"
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert out.strip().endswith("set()")
 
 
+@pytest.mark.thorough
 def test_help_lists_the_verbs_and_each_verb_explains_its_arguments(capsys):
     assert main(["--help"]) == 0
     listed = capsys.readouterr().out

@@ -68,6 +68,7 @@ def test_a_full_disk_leaves_the_earlier_result_and_keeps_the_plan_elsewhere(case
     assert Plan.read(spare).status == "optimal"
 
 
+@pytest.mark.thorough
 def test_a_workbook_that_cannot_be_made_leaves_plan_and_tables(case, tmp_path, monkeypatch, capsys):
     import procure.report.files
 

@@ -50,6 +50,7 @@ def solved(tmp_path_factory):
     return desk, said.getvalue()
 
 
+@pytest.mark.thorough
 def test_solve_writes_the_result_and_exits_0(solved):
     desk, said = solved
     assert "Written to" in said
@@ -78,6 +79,7 @@ def test_what_is_in_doubt_is_said_before_the_search_and_stays_with_the_plan(tmp_
 
 
 @pytest.mark.usefixtures("undrawn")
+@pytest.mark.thorough
 def test_json_is_alone_on_stdout_and_is_the_stored_summary(case, tmp_path, capsys):
     assert run("solve", case, "-o", tmp_path / "out", "--gap", 0.01, "--threads", 1, "--json") == 0
     told = capsys.readouterr()
@@ -86,6 +88,7 @@ def test_json_is_alone_on_stdout_and_is_the_stored_summary(case, tmp_path, capsy
 
 
 @pytest.mark.usefixtures("undrawn")
+@pytest.mark.thorough
 def test_the_low_end_of_the_points_costs_more_and_is_verified_as_it_was_solved(solved, case, tmp_path):
     """The case itself states no end: plan.json says which one the plan answers."""
     low = tmp_path / "low"
@@ -100,6 +103,7 @@ def test_the_low_end_of_the_points_costs_more_and_is_verified_as_it_was_solved(s
 
 
 @pytest.mark.usefixtures("undrawn")
+@pytest.mark.thorough
 def test_a_shortfall_exits_6_unless_it_is_allowed(short_case, tmp_path, monkeypatch):
     assert run("solve", short_case, "-o", tmp_path / "out", "--threads", 1) == 6
     found = Plan.read(tmp_path / "out")
@@ -108,12 +112,14 @@ def test_a_shortfall_exits_6_unless_it_is_allowed(short_case, tmp_path, monkeypa
     assert Plan.read(tmp_path / "out").summary["status"] == "short"
 
 
+@pytest.mark.thorough
 def test_no_time_exits_4_and_writes_nothing(case, tmp_path, capsys):
     assert run("solve", case, "-o", tmp_path / "out", "--time-limit", 0) == 4
     assert "more time" in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.thorough
 def test_an_infeasible_case_exits_3_and_names_the_limit(tmp_path, capsys):
     standing = fleet(("a", "gb200-nvl72", 4, "2025Q1", 3.3e6)).assign(retirable=False)
     tiny(sites=({"power_kw": 300.0},), tables={"fleet": standing}).write(tmp_path / "case")
@@ -173,6 +179,7 @@ def test_a_wrong_option_exits_2(case, words):
     assert run("solve", case, *words) == 2
 
 
+@pytest.mark.thorough
 def test_verify_passes_a_stored_plan_and_finds_a_changed_one(solved, tmp_path, capsys):
     shutil.copytree(solved[0] / "out", tmp_path / "out")
     assert run("verify", tmp_path / "out") == 0
@@ -207,6 +214,7 @@ def test_verify_of_a_case_that_is_gone_or_no_result_is_wrong_input(case, tmp_pat
     assert run("verify", tmp_path / "out", "--case", tmp_path / "moved") == 0
 
 
+@pytest.mark.thorough
 def test_sweep_shows_its_table_and_writes_its_files(case, tmp_path, capsys):
     vary = "isl_growth_per_year=0:0.5:0.5"
     assert run("sweep", case, "--vary", vary, "-o", tmp_path / "out", "--threads", 1) == 0
@@ -230,6 +238,7 @@ def test_sweep_json_is_alone_on_stdout(case, tmp_path, capsys):
     assert all(row["status"] == "optimal" for row in rows)
 
 
+@pytest.mark.thorough
 def test_a_sweep_without_any_plan_exits_4(case, tmp_path):
     words = ("sweep", case, "--vary", "utilisation_cap=0.75", "-o", tmp_path / "out", "--time-limit", 0)
     assert run(*words) == 4

@@ -50,6 +50,7 @@ def signalled(monkeypatch):
 
 @pytest.mark.usefixtures("undrawn")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.thorough
 def test_a_signal_keeps_the_best_plan_verified_and_labelled(signalled, tmp_path, number, capsys):
     case, out = tmp_path / "case", tmp_path / "plan"
     wide().write(case)
@@ -63,6 +64,7 @@ def test_a_signal_keeps_the_best_plan_verified_and_labelled(signalled, tmp_path,
     assert plan.tables["checks"]["holds"].all()
 
 
+@pytest.mark.thorough
 def test_a_signal_before_any_plan_ends_with_exit_code_4(signalled, tmp_path, capsys):
     wide().write(tmp_path / "case")
     signalled(signal.SIGINT, lambda p: p.phase == "building the program")
@@ -92,6 +94,7 @@ def test_no_signal_is_touched_outside_the_main_thread():
     assert seen == [(before, False)]
 
 
+@pytest.mark.thorough
 def test_a_sweep_that_is_stopped_keeps_the_points_that_are_done():
     done: list[Any] = []
     frame = sweep(
@@ -109,6 +112,7 @@ def test_a_wish_to_stop_is_asked_about_inside_the_runs_of_highs(method):
         searched(wide(), method=method, stop=lambda: asked.append(1) or len(asked) > 2, threads=1)
 
 
+@pytest.mark.thorough
 def test_causes_that_time_did_not_reach_are_said_to_be_unknown(monkeypatch):
     over: list[bool] = []
     solving = import_module("procure.solver.solve")
@@ -120,6 +124,7 @@ def test_causes_that_time_did_not_reach_are_said_to_be_unknown(monkeypatch):
     assert causes == {UNKNOWN}
 
 
+@pytest.mark.thorough
 def test_progress_tells_its_phase_from_sizing_on():
     told: list[Progress] = []
     procure.solve(wide(), progress=told.append, threads=1)

@@ -35,6 +35,7 @@ def desk(tmp_path_factory):
     return folder
 
 
+@pytest.mark.thorough
 def test_a_workbook_and_its_csv_files_are_one_case_with_one_plan(desk):
     first, second = (Plan.read(desk / f"of-{name}") for name in ("case", "case.xlsx"))
     assert first.summary["input_hash"] == second.summary["input_hash"]
@@ -49,6 +50,7 @@ def test_check_and_sweep_take_a_workbook(desk, tmp_path):
     assert len(pd.read_csv(tmp_path / "sweep" / "sweep.csv")) == 2
 
 
+@pytest.mark.thorough
 def test_the_workbook_of_a_plan_is_found_from_any_folder(desk, tmp_path, monkeypatch, capsys):
     """plan.json names it as seen from where the plan was made."""
     monkeypatch.chdir(tmp_path)
@@ -72,6 +74,7 @@ def test_the_workbook_of_a_plan_rolls_to_a_case_that_solves(desk, tmp_path):
     assert run("solve", tmp_path / "next", "-o", tmp_path / "plan", "--threads", 1) == 0
 
 
+@pytest.mark.thorough
 def test_a_workbook_that_changed_since_its_plan_is_not_rolled(desk, tmp_path, capsys):
     moved = tmp_path / "desk"
     shutil.copytree(desk, moved)

@@ -69,6 +69,7 @@ def library(field):
     return np.array([CATALOGUE.premise(f"scenario/{name}/{field}").number for name in SCENARIOS])
 
 
+@pytest.mark.thorough
 def test_requests_of_the_buckets_sum_to_the_forecast():
     rates = demand_of_all(rate=37.5).rates.groupby(["quarter", "workload"])["requests_per_s"].sum()
     assert len(rates) == 4 * len(SCENARIOS)
@@ -157,6 +158,7 @@ def test_quantiles_of_the_library_survive_the_fit_of_the_mean():
         np.testing.assert_allclose(lengths.quantile(points, share), given, rtol=0.03)
 
 
+@pytest.mark.thorough
 def test_lengths_rise_by_bucket_and_stay_below_their_upper_length():
     buckets = demand_of_all(growth=1.0, quarters=14).buckets
     assert (buckets["input_tokens"] > 0).all()
@@ -215,6 +217,7 @@ def test_growth_stopped_by_a_cap_is_reported_with_what_was_wanted():
     assert result.buckets["input_upper_tokens"].max() <= 8192
 
 
+@pytest.mark.thorough
 def test_route_cap_lets_contexts_grow_that_the_others_compact():
     rows = [{"workload": "w", "scenario": "coding-completion"}]
     capped, free = (mean_input(demand(rows, growth=1.0, route=r, quarters=5))["w"].iloc[4] for r in ("turns", "cap"))
@@ -252,6 +255,7 @@ def test_more_turns_raise_returns_by_the_session_arithmetic():
     assert first + step * (later - 1) / 2 == pytest.approx(mean.iloc[4], rel=1e-6)
 
 
+@pytest.mark.thorough
 def test_more_turns_raise_the_hit_rate_more_than_longer_first_prompts():
     def hit(route):
         path = demand([{"workload": "w", "scenario": "chat"}], growth=0.5, route=route).reuse_path.iloc[-1]
@@ -362,6 +366,7 @@ def test_numbers_of_a_row_replace_those_of_its_scenario():
     assert got["output_visible_tokens"] == 382
 
 
+@pytest.mark.thorough
 def test_lengths_that_are_not_stated_follow_the_shape_of_the_scenario():
     base = {name: CATALOGUE.premise(f"scenario/chat/{name}").number for name in LENGTH_COLUMNS}
     mean, p50, p90, p99 = LENGTH_COLUMNS

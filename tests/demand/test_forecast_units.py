@@ -37,6 +37,7 @@ def row(case, workload):
     return table[table["workload"] == workload].iloc[0]
 
 
+@pytest.mark.thorough
 def test_open_sessions_over_session_time_is_the_rate(example):
     case = replaced(example, "chat", open_sessions=20_500.0)
     assert peak(case, "chat").to_numpy() == pytest.approx(20_500 / 205)

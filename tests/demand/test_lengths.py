@@ -61,6 +61,7 @@ def test_a_fixed_length_stays_a_fixed_length_as_it_grows(length, growth):
     quarters=st.integers(1, 20),
     count=st.integers(1, 6),
 )
+@pytest.mark.thorough
 def test_buckets_of_any_spread_hold_moments_and_bounds(p50, to_p90, to_p99, mean, scale, growth, quarters, count):
     """Spreads from nothing over rounding to wide: every bucket is finite, positive, in order, and moments hold."""
     p90 = p50 * (1 + scale * to_p90)
@@ -101,6 +102,7 @@ def test_lengths_around_a_spread_that_is_rounding_move_continuously():
         assert np.abs(made.node_tokens[used] / 8_000.0 - 1).max() < 20 * spread + 1e-12
 
 
+@pytest.mark.thorough
 def test_a_case_of_fixed_lengths_grows_to_fixed_lengths():
     names = ("mean", "p50", "p90", "p99")
     row = {f"input_{name}_tokens": 8_000.0 for name in names} | {"shared_prefix_tokens": 0.0, "reuse_curve": "none"}

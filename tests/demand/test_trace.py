@@ -62,6 +62,7 @@ def test_earlier_larger_counts_pairs(values):
 
 @given(st.lists(st.lists(st.integers(0, 30), min_size=1, max_size=40), max_size=6))
 @settings(deadline=None)
+@pytest.mark.thorough
 def test_stack_distances_are_those_of_a_list_moved_to_front(batches):
     stack, line = LruStack(), []
     for batch in batches:
@@ -161,6 +162,7 @@ def test_a_prefix_that_every_prompt_has_is_not_a_return(tmp_path):
     assert trace.reuse.hits["start"].unlimited() == pytest.approx(49 / 100)
 
 
+@pytest.mark.thorough
 def test_the_curve_of_a_case_gives_back_the_hit_rate(chat):
     curve = reuse_curve(chat, "w").set_index("age_s")
     prefix = chat.shared_share
@@ -218,6 +220,7 @@ def test_curves_equal_a_replay_of_each_cache(tmp_path, monkeypatch):
         assert edges[np.searchsorted(_EDGES, age)] == pytest.approx(by_age, abs=1e-12)
 
 
+@pytest.mark.thorough
 def test_batches_do_not_change_the_result(monkeypatch, chat):
     monkeypatch.setattr("procure.demand.trace.batch.REFERENCES", 40_000)
     in_parts = analyse([TRACES / "mooncake_conversation.jsonl.gz"])
@@ -326,6 +329,7 @@ def test_chat_lru_at_published_capacities(chat):
     np.testing.assert_allclose(at, [0.37, 0.99], atol=0.02)
 
 
+@pytest.mark.thorough
 def test_coding_lengths(coding):
     assert coding.session_clock
     assert coding.requests == 49_334
@@ -347,6 +351,7 @@ def test_coding_hit_rates_by_idle_time_and_kept_tokens(coding):
     assert coding.shared_prefix_tokens == pytest.approx(15_000, rel=0.02)
 
 
+@pytest.mark.thorough
 def test_whole_coding_sessions_with_blocks_reuse_nearly_all():
     names = ("claude_code_trace_0712.json.gz", "claude_code_trace_0730.json.gz")
     trace = analyse([TRACES / name for name in names])
@@ -379,6 +384,7 @@ def test_hourly_peaks_of_two_weeks_and_of_a_day(name, peak):
     assert trace.arrivals.hours()["of_mean"].mean() == pytest.approx(1)
 
 
+@pytest.mark.thorough
 def test_packaged_curves_are_those_of_the_traces(coding):
     """Chat with the assumed service of the packaged curve; agentic coding with the trace's own reused share."""
     shipped = packaged_curve("agentic-coding", Catalogue.read())
@@ -399,6 +405,7 @@ def test_packaged_curves_are_those_of_the_traces(coding):
 # ------------------------------------------------------------------------- the verb
 
 
+@pytest.mark.thorough
 def test_the_verb_writes_tables_for_a_case_and_a_picture(tmp_path):
     out = tmp_path / "out"
     file = str(TRACES / "mooncake_conversation.jsonl.gz")
@@ -418,6 +425,7 @@ def test_the_verb_writes_tables_for_a_case_and_a_picture(tmp_path):
     assert (out / "measured" / "trace.png").stat().st_size > 20_000
 
 
+@pytest.mark.thorough
 def test_what_a_trace_does_not_say_is_not_written(tmp_path):
     trace = analyse([TRACES / "servegen_rate_mm_image.csv"])
     files = {p.name for p in write(trace, tmp_path, workload="w", scenario="chat")}
@@ -435,6 +443,7 @@ def test_the_verb_names_the_nearest_scenario(tmp_path):
 
 
 @pytest.mark.usefixtures("unpictured")
+@pytest.mark.thorough
 def test_tables_of_a_trace_make_a_workload_with_its_lengths_and_hits(tmp_path, chat):
     """workloads.csv, lengths.csv and reuse.csv in a case give back the tokens and the hit rate of the trace."""
     write(chat, tmp_path, workload="ours", scenario="chat")

@@ -79,6 +79,7 @@ def test_what_a_table_proves_is_said(tmp_path, heading, times, span_s, said):
 
 
 @pytest.mark.usefixtures("unpictured")
+@pytest.mark.thorough
 def test_the_verb_asks_for_the_unit_with_exit_code_2(tmp_path, capsys):
     path = tmp_path / "t.csv"
     path.write_text("timestamp,input_tokens,output_tokens\n0,1,1\n60,1,1\n")

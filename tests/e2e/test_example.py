@@ -35,6 +35,7 @@ def test_stored_plan_holds(case, stored):
     assert checks["holds"].all(), checks[~checks["holds"]].to_string()
 
 
+@pytest.mark.thorough
 def test_stored_report_is_whole(stored):
     assert {"plan.json", "plan.xlsx", "plan.html", "tables", "pictures"} <= {p.name for p in STORED.iterdir()}
     assert stored.status == "optimal"

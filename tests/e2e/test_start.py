@@ -3,11 +3,14 @@
 import subprocess
 import sys
 
+import pytest
+
 from procure.cli import build_app
 
 HEAVY = ("pandas", "numpy", "pyomo", "highspy", "matplotlib", "scipy", "openpyxl", "xlsxwriter", "pydantic")
 
 
+@pytest.mark.thorough
 def test_help_imports_nothing_heavy():
     code = (
         "import sys\nfrom procure.cli import main\ncode = main(['--help'])\n"
@@ -19,6 +22,7 @@ def test_help_imports_nothing_heavy():
         assert f" {command.name or getattr(command.callback, '__name__', '')} " in done.stdout
 
 
+@pytest.mark.thorough
 def test_the_package_is_its_own_command():
     """``python -m procure`` says what the script says, with its exit codes."""
     words = [sys.executable, "-m", "procure"]

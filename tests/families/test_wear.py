@@ -50,6 +50,7 @@ ENDURED = 2 * 0.97 * 0.97 * DWPD * KIT_BYTES / AMPLIFIED
 """Bytes a day that two kits endure, in hosts of which 0.97 · 0.97 are up and no spares."""
 
 
+@pytest.mark.thorough
 def test_within_the_cap_nothing_is_paid():
     capped = plan_with()
     _, written = kit_use(capped)
@@ -57,6 +58,7 @@ def test_within_the_cap_nothing_is_paid():
     assert drive_wear(capped) == 0.0
 
 
+@pytest.mark.thorough
 def test_replaced_drives_are_paid_by_the_byte_beyond_their_endurance():
     """A kit is rated for 0.02 · 365 · 5 times its bytes; 91.25 days of what is beyond, at 50,000 USD a kit."""
     capped, replaced = plan_with(), plan_with(flash_wear="replace")
@@ -68,11 +70,13 @@ def test_replaced_drives_are_paid_by_the_byte_beyond_their_endurance():
     assert replaced.tables["checks"]["holds"].all()
 
 
+@pytest.mark.thorough
 def test_a_cache_written_through_wears_more_drives_for_the_same_hits():
     once, through = (plan_with(flash_wear="replace", flash_writes=way) for way in ("write_once", "write_through"))
     assert kit_use(through)[1] / kit_use(through)[0] > 3 * kit_use(once)[1] / kit_use(once)[0]
 
 
+@pytest.mark.thorough
 def test_prefill_is_dearer_than_drives_only_up_to_a_price():
     """In the look-ahead, where the shortfall has a price, drives that cost too much are not worn."""
     cheap, dear = (

@@ -103,16 +103,19 @@ def case(tmp_path_factory):
 
 
 @pytest.mark.parametrize("name", [*TABLES, "case"])
+@pytest.mark.thorough
 def test_files_of_a_case(case, name):
     toml = name == "case"
     survives(case / ("case.toml" if toml else f"{name}.csv"), any_text if toml else any_csv, lambda: Case.read(case))
 
 
+@pytest.mark.thorough
 def test_workbooks(tmp_path):
     path = write_workbook(tmp_path / "case.xlsx", tiny())
     survives(path, any_book, lambda: Case.read(path))
 
 
+@pytest.mark.thorough
 def test_a_case_with_every_table_reads(case):
     assert all(len(Case.read(case).tables[name]) for name in TABLES)
 
@@ -266,6 +269,7 @@ def test_traces(tmp_path, name):
 # ------------------------------------------------------------------------ measurements and results
 
 
+@pytest.mark.thorough
 def test_own_throughput(tmp_path):
     (tmp_path / "own.csv").write_text(
         OWN["throughput"].replace("source\n", "source,techniques\n").replace("us\n", "us,\n")

@@ -19,16 +19,19 @@ def agents(**stated):
     return built(tiny(peaks={"agent": [5.0] * 3}, workloads={"agent": row | stated}))["tasks"].set_index("t")
 
 
+@pytest.mark.thorough
 def test_output_of_a_request_takes_its_phases_one_after_the_other():
     assert agents().loc[0, "output_s"] == pytest.approx(200 / 50 + 300 / 100)
 
 
+@pytest.mark.thorough
 def test_subtasks_share_requests_rounded_up_and_the_time_of_tools():
     split = agents(subtasks=4)
     assert split.loc[0, "calls"] == 3
     assert split.loc[0, "tool_s"] == pytest.approx(10)
 
 
+@pytest.mark.thorough
 def test_a_task_takes_longer_as_outputs_grow():
     grown = agents(output_growth_per_year=1.0)
     assert grown.loc[2, "output_s"] == pytest.approx(7 * 2**0.5)
@@ -46,6 +49,7 @@ def test_parts_of_the_day_are_those_of_the_demand_and_cover_24_hours():
     assert set(rates["workload"]) == {"agent", "code"}
 
 
+@pytest.mark.thorough
 def test_growth_that_a_cap_stops_is_said_by_the_check_with_both_means():
     case = tiny(
         peaks={"agent": [5.0] * 3},
@@ -61,11 +65,13 @@ def test_growth_that_a_cap_stops_is_said_by_the_check_with_both_means():
     assert f"{last.got:,.0f} instead of {last.wanted:,.0f} tokens" in said["detail"].item()
 
 
+@pytest.mark.thorough
 def test_nothing_is_said_where_no_cap_is_reached():
     case = tiny(peaks={"v": [5.0] * 3}, workloads={"v": {"scenario": "voice"}})
     assert built(case)["notes"].empty
 
 
+@pytest.mark.thorough
 def test_a_cap_that_stops_the_same_in_every_quarter_is_said_once():
     case = tiny(peaks={"agent": [5.0] * 3}, workloads={"agent": AGENT | {"context_cap_tokens": 65_536}})
     (said,) = built(case)["notes"]["sentence"]

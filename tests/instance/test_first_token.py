@@ -31,6 +31,7 @@ def setup(case: Any, quarter: str) -> performance.Setup:
     return performance.Setup(row["weight_precision"], row["kv_format"], vintage, rules)
 
 
+@pytest.mark.thorough
 def test_a_plan_and_perf_give_a_prompt_the_same_time_to_first_token():
     fixed = {"chat": {**ONE_LENGTH, "reuse_curve": "none", "shared_prefix_tokens": 0.0}}
     case = tiny(workloads=fixed)
@@ -83,6 +84,7 @@ def quantile_s(share: float, asked: float = 0.9) -> float:
 
 
 @pytest.mark.parametrize("share", [0.5, 0.7, 0.86, 0.9, 0.945, 0.99, 0.997])
+@pytest.mark.thorough
 def test_the_late_share_is_that_of_the_distribution_at_any_quantile(share):
     """The TTFT of the log-normal's own quantile is met by that share of the requests, whatever the buckets are."""
     assert late_of_all(instance_of(quantile_s(share))) == pytest.approx(1 - share, abs=2e-4)
@@ -145,6 +147,7 @@ def test_the_ttft_reached_is_exact_on_the_nodes_and_between_them(asked, seconds)
 
 
 @pytest.mark.parametrize(("asked", "wanted"), [(0.80, 0.0), (0.86, 0.0), (0.90, 0.04), (0.99, 0.13)])
+@pytest.mark.thorough
 def test_what_is_out_of_reach_is_late_beyond_the_allowance_and_the_longest(asked, wanted):
     target = quantile_s(0.86, asked)
     instance = instance_of(target, ttft_share=asked)
@@ -161,6 +164,7 @@ def test_what_is_out_of_reach_is_late_beyond_the_allowance_and_the_longest(asked
         assert best.reached_s == pytest.approx(target, rel=2e-3)
 
 
+@pytest.mark.thorough
 def test_a_pool_that_cannot_stand_brings_nothing_within_reach():
     instance = instance_of(0.3, ttft_share=0.99)
     assert len(instance["out_of_reach"])
@@ -170,6 +174,7 @@ def test_a_pool_that_cannot_stand_brings_nothing_within_reach():
     assert not at_best({**instance.tables, "skus": late}).keys() & {(0, "chat")}
 
 
+@pytest.mark.thorough
 def test_at_best_only_the_returns_that_reach_their_copy_are_hits():
     """Hits of one second, misses of one minute: with 70% of the returns reaching their copy, so many are in time."""
     agent = {"agent": {"scenario": "coding-agentic", "context_cap_tokens": 131_072, "ttft_s": 0.2}}

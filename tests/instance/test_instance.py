@@ -25,6 +25,7 @@ def rows(instance: Instance, name: str, **where: Any) -> pd.DataFrame:
     return frame
 
 
+@pytest.mark.thorough
 def test_every_table_has_the_columns_of_the_schema_and_no_gaps():
     instance = built(rich())
     for name, table in TABLES.items():
@@ -34,6 +35,7 @@ def test_every_table_has_the_columns_of_the_schema_and_no_gaps():
         Instance({**instance.tables, "skus": instance["skus"].drop(columns="life_quarters")}, instance.settings)
 
 
+@pytest.mark.thorough
 def test_the_hash_is_of_the_content():
     case = rich()
     first, again = build(case), build(case.replace())
@@ -45,12 +47,14 @@ def test_the_hash_is_of_the_content():
     assert Instance({**first.tables, "prices": cells}, first.settings).hash != first.hash
 
 
+@pytest.mark.thorough
 def test_the_order_of_rows_of_the_case_does_not_reach_the_hash():
     case = rich()
     turned = case.replace(tables={n: f.iloc[::-1] for n, f in case.given_tables.items() if n != "workloads"})
     assert build(turned).hash == build(case).hash
 
 
+@pytest.mark.thorough
 def test_facility_power_counts_the_pue_once_and_it_power_does_not():
     it, facility = (built(tiny(sites=({"power_basis": basis, "pue": 1.3},))) for basis in ("it", "facility"))
     one = rows(it, "resource_use", sku=GB, resource="power_kw")["per_unit"].item()
@@ -82,6 +86,7 @@ def test_limits_hold_from_their_quarter_until_the_next_row():
         ("2026Q1", "2026Q4", (0, -1)),
     ],
 )
+@pytest.mark.thorough
 def test_orders_arrive_inside_the_horizon_between_first_delivery_and_last_order(available, last, window):
     """Lead of 1.5 quarters counts as two; five quarters in all."""
     figures = {(GB, "lead_quarters"): 1.5, (GB, "available_from"): available, (GB, "last_order"): last}
@@ -162,6 +167,7 @@ def test_a_rack_too_heavy_for_the_floor_cannot_stand_there():
     assert plan.summary["shortfall"]["share"] == pytest.approx(1.0)
 
 
+@pytest.mark.thorough
 def test_drives_inside_the_price_of_a_rack_are_counted_once():
     """The GB300 rack brings 276 TB; a kit beside it fills no further bays."""
     both = built(tiny(skus=(GB, f"ssd-kit-{GB}")))
@@ -190,6 +196,7 @@ def test_an_expansion_without_a_stated_cooling_adds_as_much_as_its_racks_need():
     assert free == enough > none == 1
 
 
+@pytest.mark.thorough
 def test_old_units_without_a_reason_to_stay_may_be_marked_to_stay():
     table = fleet(("a", "gb200-nvl72", 2, "2025Q1", 3e6)).assign(retirable=False)
     assert built(tiny(tables={"fleet": table}))["fixed"]["retirable"].tolist() == [0]
@@ -266,6 +273,7 @@ def test_an_ambiguous_rack_in_a_case_is_refused_with_its_meanings(name):
 
 
 @pytest.mark.parametrize("changed", ["cmx_read_bytes_per_s", "pairs_with_lpx", "pod_slots"])
+@pytest.mark.thorough
 def test_reading_cmx_pairing_with_lpx_and_standing_in_a_pod_are_three_things(changed):
     """Each is turned off alone for the rack that has all three; a rack that does not pair may stand outside pods."""
     vr = "vr-nvl72"
@@ -301,6 +309,7 @@ def test_a_second_sku_of_a_kind_adds_a_store_or_a_deployment_and_takes_none():
     assert (places[vr], places["cmx-rack"], places["frame-b"], places["tray-b"]) == (1, 16, 8, 0)
 
 
+@pytest.mark.thorough
 def test_a_kit_of_half_the_bays_goes_into_the_rest_of_them():
     half = {(GB, "ssd_included_bytes"): 138.24e12}
     both = built(tiny(skus=(GB, f"ssd-kit-{GB}"), figures=half))
@@ -323,6 +332,7 @@ def test_kits_of_one_host_fill_its_bays_together():
         units(2)
 
 
+@pytest.mark.thorough
 def test_speed_is_promised_to_nine_of_ten_users_unless_the_case_says_otherwise(tmp_path):
     """90 by default: a median 1 / 0.85 as fast. What a case states reads as ever."""
 
@@ -341,6 +351,7 @@ def test_speed_is_promised_to_nine_of_ten_users_unless_the_case_says_otherwise(t
 
 
 @pytest.mark.parametrize("pace", ["base", "none"])
+@pytest.mark.thorough
 def test_each_quarter_runs_on_its_own_software(pace):
     """Not on that of the first quarter of its year: nine months are 13% of every latency."""
     lengths = {f"input_{name}_tokens": 4_000.0 for name in ("mean", "p50", "p90", "p99")}

@@ -36,6 +36,7 @@ def tables(skus, throughput):
 
 
 @pytest.mark.parametrize("sku", ["gb300-nvl72", "vr-nvl72"])
+@pytest.mark.thorough
 def test_fixed_lengths_decode_and_prefill_at_the_stated_rates(sku):
     made = tables((sku,), measured(sku, prefill_tokens_per_s_per_gpu=9_000.0))
     best = made["serve"].drop_duplicates(["t", "bucket"])
@@ -46,6 +47,7 @@ def test_fixed_lengths_decode_and_prefill_at_the_stated_rates(sku):
     assert set(full["evidence"]) == {"user"}
 
 
+@pytest.mark.thorough
 def test_prefill_takes_what_a_pool_that_serves_takes_unless_it_was_measured():
     """Benchmarked GPU-seconds over the service factor; 9,000 tokens/s stated are taken as they are."""
     case = tiny(workloads={"chat": WORK})

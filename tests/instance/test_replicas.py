@@ -42,10 +42,12 @@ def test_an_instance_takes_its_part_of_a_unit_full_of_its_like(gpus, per_unit, u
     assert units_of(gpus, per_unit) == units
 
 
+@pytest.mark.thorough
 def test_one_instance_that_carries_everything_does_both():
     assert by_role(instances(0.1)) == {"both": (4, 1)}
 
 
+@pytest.mark.thorough
 def test_larger_loads_have_instances_by_role():
     """Prefill takes more than two instances of eight GPUs; one of sixteen does not carry both."""
     rows = instances(2.0, {"instance_gpus": 8})
@@ -53,16 +55,19 @@ def test_larger_loads_have_instances_by_role():
     assert all(row.whole for row in rows)
 
 
+@pytest.mark.thorough
 def test_roles_as_the_case_states_them():
     assert set(by_role(instances(0.1, instance_roles="apart"))) == {"decode", "prefill"}
     assert set(by_role(instances(2.0, {"instance_gpus": 8}, instance_roles="shared"))) == {"both"}
 
 
+@pytest.mark.thorough
 def test_an_instance_has_at_least_the_gpus_that_the_case_states():
     assert by_role(instances(0.1, {"instance_gpus": 6})) == {"both": (8, 1)}
     assert by_role(instances(0.1, {"instance_gpus": 64})) == {"both": (16, 1)}
 
 
+@pytest.mark.thorough
 def test_no_instance_has_more_gpus_than_a_layout_has():
     """A dense LLM on servers: layouts of up to 16 GPUs. Prefill of 64 GPUs, or of six, is of one of them as well."""
     apart = {"instance_roles": "apart"}
@@ -75,6 +80,7 @@ def test_no_instance_has_more_gpus_than_a_layout_has():
     [(9.0, {}), (0.1, {"whole_instances_up_to": 0.0}), (1e-6, {}), (0.1, {"whole_instances_least_share": 1.0})],
     ids=["more than five", "none asked for", "less than a thousandth", "small against all"],
 )
+@pytest.mark.thorough
 def test_what_stays_fluid(peak, settings):
     """The only load is all of what a pool would do: one instance of it is above any share of it but all."""
     rows = instances(peak, **settings)
@@ -82,6 +88,7 @@ def test_what_stays_fluid(peak, settings):
     assert not any(row.whole for row in rows) or settings.get("whole_instances_least_share")
 
 
+@pytest.mark.thorough
 def test_the_size_carries_the_load_with_the_fewest_servers():
     """Two instances of two GPUs take half a server, as one of four does: of equals the smallest."""
     rows = {row.role: row for row in instances(3.0, instance_roles="apart")}
@@ -104,6 +111,7 @@ def test_throughput_by_size_is_best_where_the_operating_point_is_and_needs_room_
     assert np.all(np.diff(gpus) > 0)
 
 
+@pytest.mark.thorough
 def test_rates_of_buckets_are_those_of_the_size_chosen():
     case = tiny(skus=("hgx-h200",), peaks={"chat": [0.1] * 3}, workloads={"chat": LLAMA})
     made = build(case, CACHE)
@@ -113,6 +121,7 @@ def test_rates_of_buckets_are_those_of_the_size_chosen():
 
 
 @pytest.mark.parametrize("skus", [(), ("lpx",), ("cmx-rack", "cmx-enclosure")])
+@pytest.mark.thorough
 def test_without_a_gpu_pool_there_are_no_instances(skus):
     made = build(tiny(skus=skus), CACHE)
     assert made["instances"].empty

@@ -53,6 +53,7 @@ def run_for(case: Case, cache: Cache, fresh: Instance | None = None) -> set[str]
     return set(cache.ran)
 
 
+@pytest.mark.thorough
 def test_the_same_case_runs_nothing_again(base: Case, primed: Cache) -> None:
     assert len(primed.ran) > len(TABLES) - 5
     assert run_for(base, primed) == set()
@@ -70,6 +71,7 @@ def test_the_same_case_runs_nothing_again(base: Case, primed: Cache) -> None:
         ("hardware.vr-nvl72.power_idle_kw", "x1.1", {"upkeep"}),
     ],
 )
+@pytest.mark.thorough
 def test_a_change_of_money_runs_only_the_stages_of_money(
     base: Case, first: tuple[Cache, Instance], primed: Cache, path: str, value: Any, ran: set[str]
 ) -> None:
@@ -80,12 +82,14 @@ def test_a_change_of_money_runs_only_the_stages_of_money(
 
 
 @pytest.mark.parametrize("path", ["forecast.agent.peak_requests_per_s", "workloads.agent.priority"])
+@pytest.mark.thorough
 def test_another_rate_or_weight_leaves_every_operating_point(base: Case, primed: Cache, path: str) -> None:
     ran = run_for(base.with_value(path, "x1.2"), primed)
     assert "demand" in ran
     assert not ran & WORK
 
 
+@pytest.mark.thorough
 def test_what_one_workload_asks_for_is_worked_out_for_it_alone(base: Case, primed: Cache) -> None:
     assert run_for(base.with_value("workloads.code.tps_user", 700.0), primed) & WORK == {"serve code"}
     assert run_for(base.with_value("workloads.agent.kv_format", "bf16"), primed) & WORK == {
@@ -94,6 +98,7 @@ def test_what_one_workload_asks_for_is_worked_out_for_it_alone(base: Case, prime
     }
 
 
+@pytest.mark.thorough
 def test_going_back_and_forth_over_a_grid_runs_nothing_twice(base: Case, primed: Cache) -> None:
     cases = [(case, build(case)) for case in (base.with_value("utilisation_cap", cap) for cap in (0.5, 0.6, 0.7))]
     for case, fresh in cases:
@@ -102,6 +107,7 @@ def test_going_back_and_forth_over_a_grid_runs_nothing_twice(base: Case, primed:
         assert run_for(case, primed, fresh) == set()
 
 
+@pytest.mark.thorough
 def test_a_build_that_fails_leaves_nothing_that_a_later_one_takes_for_its_own(base: Case, primed: Cache) -> None:
     rows = [("vr-nvl72", "gpt-oss-120b", "native", 1000, 1000, tps, 50.0 * tps, 0) for tps in (20.0, 40.0)]
     names = ["sku", "card", "weight_precision", "isl", "osl", "tps_user", "tokens_per_s_per_gpu", "all_gpus"]

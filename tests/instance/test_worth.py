@@ -28,11 +28,13 @@ def worths(row=None, quarters=1, **settings):
     return built(case)["short_prices"]["usd_per_request"].tolist()
 
 
+@pytest.mark.thorough
 def test_a_request_is_worth_its_tokens_by_class():
     by_hand = (1_000 * 0.1 + 9_000 * 0.6 + 500 * 2.4) / 1e6
     assert worths() == pytest.approx([by_hand] * 3)
 
 
+@pytest.mark.thorough
 def test_what_returns_reuse_is_worth_the_price_of_cached_input():
     """Agentic coding: R within an hour and p of the packaged curve, the shared prefix for all others."""
     curve = packaged_curve("agentic-coding", Catalogue.read())
@@ -43,6 +45,7 @@ def test_what_returns_reuse_is_worth_the_price_of_cached_input():
 
 
 @pytest.mark.parametrize("growth", [0.0, 0.5, 1.5])
+@pytest.mark.thorough
 def test_a_token_is_worth_the_same_however_long_sequences_grow(growth):
     """Priced at first-quarter lengths, a token of a prompt that had doubled was worth half."""
     grows = {"isl_growth_per_year": growth, "growth_route": "first_prompt"}
@@ -53,6 +56,7 @@ def test_a_token_is_worth_the_same_however_long_sequences_grow(growth):
         assert usd == pytest.approx(tokens / 1e6, rel=1e-9)
 
 
+@pytest.mark.thorough
 def test_longer_first_prompts_are_reused_and_so_cheaper_by_the_token():
     row = {"reuse_curve": "agentic-coding"}
     short, *_, long = worths(row, quarters=4, isl_growth_per_year=1.0, growth_route="first_prompt")

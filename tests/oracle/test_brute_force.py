@@ -440,6 +440,7 @@ QUICK = {
     ("make", "bought", "binding"),
     [pytest.param(*row, id=row[0].__name__, marks=[] if row[0] in QUICK else [pytest.mark.slow]) for row in CASES],
 )
+@pytest.mark.thorough
 def test_trying_every_plan_finds_the_same_optimum(make, bought, binding):
     case, most = make()
     short_bp, cost, cost_a_little_above = BruteForce(case, most).best()

@@ -23,6 +23,7 @@ SKUS = ("vr-nvl72", "ssd-kit-vr-nvl72", "cmx-rack", "cmx-enclosure")
     ],
     ids=["as shipped", "trays and pods", "site, three LLMs", "plain", "stated"],
 )
+@pytest.mark.thorough
 def test_shares_are_those_of_the_service_alone(settings):
     case = tiny(skus=SKUS, peaks={"agent": [80, 300, 0]}, workloads=AGENT, settings=settings,
                 tables={"fleet": fleet(("a", "hgx-h200", 4, "2026Q3", 3e5))})  # fmt: skip
@@ -32,6 +33,7 @@ def test_shares_are_those_of_the_service_alone(settings):
         assert row.return_share == pytest.approx(reach(service, row.t, row.workload, row.store), abs=1e-12), row
 
 
+@pytest.mark.thorough
 def test_what_a_router_without_affinity_keeps_is_a_premise():
     case = tiny(skus=SKUS, peaks={"agent": [80, 300, 0]}, workloads=AGENT,
                 settings={"routing": "plain", "dram_home": "tray", "llms_per_home": 9})  # fmt: skip

@@ -156,6 +156,7 @@ def test_a_users_points_are_reproduced_at_exactly_their_lengths_in_any_power_mod
     assert set(table["source"]) == {"our own replay"}
 
 
+@pytest.mark.thorough
 def test_a_speed_that_the_physics_does_not_reach_is_used_as_it_was_measured(tmp_path):
     path = own_table(tmp_path, tps_user=80)
     table = pd.read_csv(path)

@@ -64,6 +64,7 @@ def test_the_packaged_runs_are_those_that_the_fit_and_its_curves_rest_on():
 LONG = {"chat": {f"input_{name}_tokens": 60_000.0 for name in ("mean", "p50", "p90", "p99")} | {"tps_user": 60.0}}
 
 
+@pytest.mark.thorough
 def test_a_case_plans_with_either_end_of_the_band():
     low, base, high = (built(tiny(workloads=LONG, settings={"points": end})) for end in ("low", "base", "high"))
     best = [made["serve"].groupby(["t", "bucket"])["rack_s"].min() for made in (low, base, high)]
@@ -77,6 +78,7 @@ def test_a_case_plans_with_either_end_of_the_band():
     assert full[2] / full[1] == pytest.approx(np.full(len(full[1]), 0.68 / 0.75))
 
 
+@pytest.mark.thorough
 def test_points_too_far_from_a_measurement_are_not_offered():
     every = built(tiny(workloads=LONG))["serve"]
     assert every["distance"].between(0.01, 20).all()

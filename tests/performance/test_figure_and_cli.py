@@ -50,6 +50,7 @@ def test_throughput_per_mw_is_throughput_over_facility_power(load):
     assert np.all(line["tokens_per_s_per_gpu"] < line["decode_tokens_per_s_per_gpu"])
 
 
+@pytest.mark.thorough
 def test_the_ninetieth_percentile_stands_beside_the_median(load, capsys):
     line = figure(["gb200-nvl72"], load, setup(), speeds=(50.0, 100.0))
     assert line["tps_user_p90"].to_numpy() == pytest.approx(line["tps_user"].to_numpy() * 0.85)
@@ -277,6 +278,7 @@ def test_a_points_file_with_a_header_alone_is_said(capsys, tmp_path, option):
     assert "no row under its header" in err
 
 
+@pytest.mark.thorough
 def test_low_and_high_of_json_are_throughput_around_the_base(capsys):
     code, out, _ = run(capsys, "deepseek-r1", "--tps", "50,200", "--json")
     assert code == 0
@@ -316,6 +318,7 @@ def test_the_picture_claims_measured_dots_only_where_there_are_some(load):
     assert "Nothing measured" in _legend(lines[lines["pool"] == "vr-nvl72"], [])
 
 
+@pytest.mark.thorough
 def test_validation_takes_the_users_own_card_and_hardware(capsys, tmp_path):
     """A packaged card and a packaged server under other names: the same errors as under their own."""
     from procure.catalogue import packaged_path
@@ -343,6 +346,7 @@ def test_validation_takes_the_users_own_card_and_hardware(capsys, tmp_path):
 RUN = "{},{},{},{},1024,{},8,{},700,1,0,vllm mtp=0 G=1 tp=1 ep=1 dpa=0,2026-02,{}"
 
 
+@pytest.mark.thorough
 def test_validation_draws_what_it_compared_and_writes_the_rows_behind_it(capsys, tmp_path):
     points, folder = tmp_path / "points.csv", tmp_path / "figures"
     lines = [

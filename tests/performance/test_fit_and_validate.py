@@ -215,6 +215,7 @@ def test_validation_loses_no_row_and_adds_up(tmp_path):
     assert {"n", "mape", "median_ape", "bias"} <= set(report["overall"])
 
 
+@pytest.mark.thorough
 def test_a_planted_error_shows_in_validation(tmp_path, seen):
     usable = decode_runs(seen)
     exact = usable[usable["aggregated"]].head(30).copy()

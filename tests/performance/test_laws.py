@@ -80,6 +80,7 @@ def test_longer_context_never_lets_a_layout_hold_more_streams(name):
     context=st.floats(500, 200_000),
     tps_user=st.floats(5, 300),
 )
+@pytest.mark.thorough
 def test_more_of_any_hardware_never_gives_less_throughput(field, factor, name, card, context, tps_user):
     plain = pool(name)
     better = pool(name, **{field: getattr(plain, field) * factor})
@@ -96,6 +97,7 @@ def test_more_of_any_hardware_never_gives_less_throughput(field, factor, name, c
     tps_user=st.floats(5, 300),
     vintage=st.sampled_from(["none", "base", "fast"]),
 )
+@pytest.mark.thorough
 def test_every_point_meets_its_speed_fits_and_adds_up(name, card, context, tps_user, vintage):
     hardware = pool(name)
     table = points(hardware, CARDS[card], context, tps_user, vintage=vintage)

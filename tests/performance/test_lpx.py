@@ -68,6 +68,7 @@ def test_lpx_reaches_speeds_that_gpus_alone_do_not():
     assert alone["element"].max() < 3
 
 
+@pytest.mark.thorough
 def test_the_figure_shows_the_vendors_multiple_at_400_tps_user_on_the_claims_card():
     """Per MW with everything that units drag along, prefill included, beyond VR's last measured point at 350."""
     load = Load(load_card("deepseek-r1"), "best", "fp8", 8_000.0, 1_000.0)

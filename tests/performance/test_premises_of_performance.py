@@ -169,6 +169,7 @@ def test_later_months_of_single_elements_are_those_of_a_later_vintage():
         assert set(at_once.loc[at_once["element"] == element, "source_date"]) == set(alone["source_date"])
 
 
+@pytest.mark.thorough
 def test_an_instance_rests_on_the_rules_of_its_case():
     case = tiny()
     assert all(load.setup.rules == RULES for load in loads(case, demand.build(case), rules_of(case)).values())

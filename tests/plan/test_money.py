@@ -53,6 +53,7 @@ def plan():
     return planned(one_rack(), gap=1e-6)
 
 
+@pytest.mark.thorough
 def test_one_rack_is_ordered_in_the_first_quarter(plan):
     assert plan.purchases[["quarter", "sku", "count", "delivery_quarter"]].values.tolist() == [
         ["2027Q1", GB, 1, "2027Q2"]
@@ -128,6 +129,7 @@ def test_every_payment_is_discounted_from_the_start_of_its_quarter(plan):
 
 
 @pytest.mark.parametrize("make", [one_rack, rich])
+@pytest.mark.thorough
 def test_objective_cost_lines_and_cash_are_one_sum(make):
     plan = planned(make(), gap=1e-3)
     assert plan.tables["cash"]["npv_usd"].sum() == pytest.approx(plan.objective_usd, rel=1e-9)

@@ -117,6 +117,7 @@ def by_hand(plan: Any) -> dict[str, float]:
     return usd
 
 
+@pytest.mark.thorough
 def test_every_line_is_what_the_rules_give(plan):
     stated = plan.tables["costs"].groupby("line")["npv_usd"].sum()
     wanted = by_hand(plan)

@@ -24,6 +24,7 @@ def listing(folder: Path) -> set[str]:
     return {str(p.relative_to(folder)) for p in folder.rglob("*")}
 
 
+@pytest.mark.thorough
 def test_a_plan_reads_back_as_it_was_written(plan, tmp_path):
     back = Plan.read(plan.write(tmp_path / "out"))
     for name in TABLES:

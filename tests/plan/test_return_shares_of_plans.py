@@ -56,6 +56,7 @@ def own_shares(case: Any, plan: Any) -> list[tuple[str, str, float, float, float
     [({}, 0.10, 0.03), ({"dram_home": "tray", "ssd_home": "tray"}, 0.12, 0.04)],
     ids=["racks", "trays"],
 )
+@pytest.mark.thorough
 def test_the_shares_counted_on_are_near_those_of_the_plan(settings, most, mean):
     """Requests in flight and racks grow together with the load, whatever is bought: batches and misses differ.
 

@@ -24,6 +24,7 @@ def forecast():
     return pd.DataFrame(rows, columns=["quarter", "workload", "peak_requests_per_s"])
 
 
+@pytest.mark.thorough
 def test_orders_that_slip_into_one_delivery_are_one_order(solved):
     actual = pd.DataFrame(
         [("a", "gb300-nvl72", 1, "2027Q3", 4e6), ("a", "gb300-nvl72", 2, "2027Q3", 4e6)], columns=FIRM

@@ -173,6 +173,7 @@ def test_a_changed_summary_fails_its_check(full, check, key, value):
     assert full.fails(check, Plan(summary, full.plan.tables))
 
 
+@pytest.mark.thorough
 def test_a_hidden_shortfall_is_found(short):
     assert short.fails(DEMAND, changed(short.plan, "sla", "short_share", lambda s: s / 2, "short_share > 0.1"))
     optimal = {**short.plan.summary, "status": "optimal"}
@@ -221,6 +222,7 @@ def test_first_tokens_that_come_late_are_found(full):
     assert not checks[TTFT]
 
 
+@pytest.mark.thorough
 def test_verification_knows_no_word_of_the_program():
     code = (
         "import sys, procure.plan.verify\n"
@@ -252,6 +254,7 @@ def test_copies_of_a_card_on_two_lpx_skus_are_two_rows_and_on_one_of_them_a_row_
 
 
 @pytest.mark.parametrize("peak", [1e12, 1e-6, 0.0])
+@pytest.mark.thorough
 def test_a_plan_verifies_whatever_the_size_of_its_demand(peak):
     case = tiny(peaks={"chat": [peak] * 3})
     assert planned(case).tables["checks"]["holds"].all()

@@ -35,6 +35,7 @@ def short() -> Solved:
     return solved(tiny(peaks=peaks, planned=2, sites=({"positions": 2.0},), workloads=workloads))
 
 
+@pytest.mark.thorough
 def test_nothing_is_seen_in_a_plan_as_it_was_solved(full, short):
     for these in (full, short):
         assert not these.seen(these.plan)

@@ -51,6 +51,7 @@ def test_what_may_be_late_costs_nothing(late):
     assert answer(3 * late)["short"] == pytest.approx(0.0, abs=1e-7)
 
 
+@pytest.mark.thorough
 def test_shortfall_follows_the_late_share_without_a_step():
     shares = np.linspace(0.08, 0.3, 12)
     short = [answer(3 * share)["short"] for share in shares]
@@ -108,6 +109,7 @@ def test_a_plan_moves_with_its_target_by_as_much_as_there_are_requests():
 
 
 @pytest.mark.parametrize("share", [0.88, 0.9, 0.99])
+@pytest.mark.thorough
 def test_a_tail_target_is_short_by_its_tail_and_check_says_so(share):
     case = long_prompts(2.7, ttft_share=share)
     sla = planned(case).tables["sla"].iloc[0]

@@ -757,6 +757,7 @@ ROWS: dict[str, list[tuple[Any, Any, dict[str, float], float | None, float | Non
 
 
 @pytest.mark.parametrize("family", ROWS)
+@pytest.mark.thorough
 def test_the_row_has_the_numbers_of_its_mathematics(family):
     for model, key, coefs, lower, upper in ROWS[family]:
         found, low, high = row(model(), family, key)

@@ -29,6 +29,7 @@ def counted(plan: Plan) -> Plan:
     return Plan(plan.summary, {**plan.tables, "instances": frame("instances", rows)})
 
 
+@pytest.mark.thorough
 def test_what_is_counted_in_whole_and_what_is_not_is_said_everywhere(counted):
     small, others = words.instance_sentences(counted)
     assert small == "little: counted in whole instances, as the load is small."
@@ -39,6 +40,7 @@ def test_what_is_counted_in_whole_and_what_is_not_is_said_everywhere(counted):
     assert others.split(":")[1] in render(counted)
 
 
+@pytest.mark.thorough
 def test_a_plan_without_instances_says_nothing_of_them(plan):
     assert words.instance_sentences(plan) == []
     assert "Whole instances" not in render(plan)

@@ -55,6 +55,7 @@ def page(plan: Plan) -> str:
     return render(plan)
 
 
+@pytest.mark.thorough
 def test_page_nests_and_fetches_nothing(page: str) -> None:
     text = page
     tags = Tags(text)
@@ -211,6 +212,7 @@ def test_report_verb_rewrites_the_files_of_a_stored_result(plan: Plan, page: str
     assert (folder / "plan.html").read_text() == page
 
 
+@pytest.mark.thorough
 def test_a_stored_plan_gives_the_same_workbook(plan: Plan, tmp_path: Path) -> None:
     from procure.report.workbook import build
 
@@ -255,6 +257,7 @@ def test_what_is_sold_is_told_beside_the_orders_with_what_it_brings_and_loses(pl
     assert f"sell   {sentence}" in console.export_text()
 
 
+@pytest.mark.thorough
 def test_a_plan_that_sells_nothing_says_nothing_of_sales(plan: Plan) -> None:
     kept = Plan(plan.summary, {**plan.tables, "sales": plan.tables["sales"].iloc[:0]})
     assert "sell" not in render(kept).lower().split("<h2")[1]

@@ -74,6 +74,7 @@ def book(plan: Plan, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_workbook(plan, tmp_path_factory.mktemp("book") / "plan.xlsx")
 
 
+@pytest.mark.thorough
 def test_every_sheet_is_there_and_shows_the_verdict(book: Path) -> None:
     read = opened(book, values=True)
     assert read.sheetnames == SHEETS
@@ -122,11 +123,13 @@ def test_fleet_rolls_forward(book: Path, plan: Plan) -> None:
     assert [c.value for c in row[8:22]] == closing.sort_index().tolist()
 
 
+@pytest.mark.thorough
 def test_same_plan_gives_the_same_bytes(plan: Plan, tmp_path: Path) -> None:
     first, second = (write_workbook(plan, tmp_path / name) for name in ("a.xlsx", "b.xlsx"))
     assert first.read_bytes() == second.read_bytes()
 
 
+@pytest.mark.thorough
 def test_names_are_never_formulas(build_plan: Callable[..., Plan], tmp_path: Path) -> None:
     path = write_workbook(build_plan(rename=lambda name: f"{HOSTILE}{name}"), tmp_path / "hostile.xlsx")
     assert not [text for text in formulas(path).values() if "cmd" in text]
@@ -136,12 +139,14 @@ def test_names_are_never_formulas(build_plan: Callable[..., Plan], tmp_path: Pat
     assert zipfile.ZipFile(path).testzip() is None
 
 
+@pytest.mark.thorough
 def test_a_text_too_long_for_a_cell_says_so(plan: Plan, tmp_path: Path) -> None:
     long = plan.tables["premises"].assign(note="x" * 40_000)
     path = write_workbook(Plan(plan.summary, {**plan.tables, "premises": long}), tmp_path / "long.xlsx")
     assert any("40,000 characters, cut" in str(v) for v in cells(path, values=True).values())
 
 
+@pytest.mark.thorough
 def test_a_plan_without_orders_has_a_whole_workbook(plan: Plan, tmp_path: Path) -> None:
     none = {name: plan.tables[name].iloc[:0] for name in ("purchases", "kv_placement", "prefill", "serving")}
     path = write_workbook(Plan(plan.summary, {**plan.tables, **none}), tmp_path / "none.xlsx")
@@ -244,6 +249,7 @@ def test_a_plan_without_any_demand_or_order_can_be_reported(plan: Plan, tmp_path
     assert "2027Q1" in [cell.value for row in read["Purchases"].iter_rows() for cell in row]
 
 
+@pytest.mark.thorough
 def test_a_quarter_in_which_nothing_is_asked_keeps_its_column(plan: Plan, tmp_path: Path) -> None:
     quiet = {
         n: t[t["quarter"] != "2027Q2"] for n, t in plan.tables.items() if n in ("sla", "serving", "prefill", "demand")
@@ -274,6 +280,7 @@ def test_a_heading_is_the_schema_s_with_unit_and_meaning(book: Path, sheet: str,
     assert {cell.comment.text for cell in cells if cell.value == column.heading} >= {column.meaning}
 
 
+@pytest.mark.thorough
 def test_a_row_of_service_is_the_schema_s_with_unit_and_meaning(book: Path) -> None:
     column = Service.schema.by_column["short_share"]
     row = labelled(book, "Service", D=column.word, E=column.unit)

@@ -69,6 +69,7 @@ def test_the_figure_has_its_schema():
     held(FigurePoint, figure(["gb300-nvl72", "vr-nvl72"], load, setup("native"), speeds=(20.0, 50.0)))
 
 
+@pytest.mark.thorough
 def test_findings_have_their_schema(case):
     found = check_case(case)
     held(Finding, found)

@@ -68,6 +68,7 @@ def test_components_sum_to_the_total(name, tokens, fmt, rule, quantity):
 
 @quick
 @given(names, st.integers(0, 2**45), forms, rules)
+@pytest.mark.thorough
 def test_longest_sequence_fits_and_one_token_more_does_not(name, budget, fmt, rule):
     card = CARDS[name]
     longest = longest_tokens(card, budget, fmt, rule)
@@ -79,12 +80,14 @@ def test_longest_sequence_fits_and_one_token_more_does_not(name, budget, fmt, ru
 
 @quick
 @given(st.sampled_from(GROWING), lengths, forms)
+@pytest.mark.thorough
 def test_inverse_of_forward_is_the_identity(name, tokens, fmt):
     assert longest_tokens(CARDS[name], CARDS[name].stored_bytes(tokens, fmt), fmt) == tokens
 
 
 @quick
 @given(names, lengths, forms)
+@pytest.mark.thorough
 def test_inverse_of_forward_returns_a_length_with_the_same_bytes(name, tokens, fmt):
     card = CARDS[name]
     stored = card.stored_bytes(tokens, fmt)
@@ -95,6 +98,7 @@ def test_inverse_of_forward_returns_a_length_with_the_same_bytes(name, tokens, f
 
 @quick
 @given(names, st.lists(st.integers(0, 2**44), min_size=2, max_size=8), forms)
+@pytest.mark.thorough
 def test_longest_sequence_never_shrinks_with_the_budget(name, budgets, fmt):
     found = longest_tokens(CARDS[name], np.array(sorted(budgets)), fmt)
     assert np.all(np.diff(found) >= 0)
@@ -118,6 +122,7 @@ def test_an_engine_never_reserves_less_than_the_formula(name, tokens, fmt, rule,
 
 @quick
 @given(names, st.lists(lengths, min_size=1, max_size=20), forms, rules)
+@pytest.mark.thorough
 def test_arrays_and_single_lengths_agree(name, many, fmt, rule):
     card = CARDS[name]
     assert list(card.stored_bytes(np.array(many), fmt, rule)) == [card.stored_bytes(one, fmt, rule) for one in many]

@@ -129,6 +129,7 @@ def costs(name: str, tps_user: float, hit: float) -> Costs:
     ("name", "gpus", "tps_user", "measured", "speed", "rate"),
     [("1P1D", (16, 16), 57.0, (5_647.0, 58.5), 0.97, 0.73), ("3P1D", (48, 16), 54.2, (6_281.0, 52.4), 1.03, 1.04)],
 )
+@pytest.mark.thorough
 def test_128_clients_of_prefill_and_decode_apart(name, gpus, tps_user, measured, speed, rate):
     """Speed at the batch that ran, and tokens/s of 128 clients, on the split of GPUs that ran; 0.91 of the input found.
 
@@ -154,6 +155,7 @@ ALONE = {8: 109.0, 48: 52.0}
 """TPS/User of 1 and 6 streams a GPU that does nothing else."""
 
 
+@pytest.mark.thorough
 def test_tokens_per_s_of_engines_that_prefill_and_decode_follow_from_what_is_found():
     """One factor for all, from the eight runs whose cache was overrun; it predicts the two whose cache was not.
 
@@ -214,6 +216,7 @@ def test_the_share_that_the_mechanism_gives_is_below_that_of_a_router_which_does
     assert 0.965 - 0.10 <= computed < 0.965
 
 
+@pytest.mark.thorough
 def test_a_node_serves_the_sessions_that_it_served_and_no_more_than_it_did():
     """48 sessions ran at 19.5 TPS/User with 0.95 found; 64 fell to 3.6 TPS/User and 0.64. The plan says 65."""
     per_session = 19.5 / B300.output_tokens

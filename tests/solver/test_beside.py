@@ -42,6 +42,7 @@ def short(solved):
     return column, float(values[column])
 
 
+@pytest.mark.thorough
 def test_the_plan_s_own_fleet_serves_what_the_plan_serves_and_no_more(solved):
     _, compiled, values, _ = solved
     column, share = short(solved)

@@ -68,6 +68,7 @@ def components(compiled: Compiled) -> list[tuple[set[int], set[int]]]:
 
 
 @pytest.mark.parametrize("name", CASES)
+@pytest.mark.thorough
 def test_declared_blocks_are_the_connected_components_of_the_program(name):
     program = build_program(built(CASES[name]()))
     compiled = compile_program(program)
@@ -140,6 +141,7 @@ def mended_by_nothing(m: Any, index: Any) -> None:
         (mended_by_nothing, "half[0]: quarter_short, which mends it, does not stand in it one for one"),
     ],
 )
+@pytest.mark.thorough
 def test_a_family_that_is_not_what_it_declares_is_refused_by_name_when_the_program_is_built(adding, family, told):
     adding(family)
     with pytest.raises(Undeclared) as caught:
@@ -218,6 +220,7 @@ def test_more_of_what_helps_never_raises_what_a_cut_asks_for_and_more_of_what_hu
 
 
 @pytest.mark.parametrize("positions", [6.0, 1.0])
+@pytest.mark.thorough
 def test_a_unit_that_is_many_times_the_demand_is_bought_all_the_same_and_nothing_where_none_fits(positions):
     """A rack for 0.01 requests/s: a fleet without any broke its cut by what counted as rounding of so steep a slope."""
     case = tiny(peaks={"chat": [0.01] * 3}, sites=({"positions": positions},))

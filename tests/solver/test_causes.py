@@ -35,26 +35,31 @@ def grown(**more: Any) -> Any:
         ({"ports": 120.0}, "ports"),
     ],
 )
+@pytest.mark.thorough
 def test_the_site_limit_that_binds_is_named(site, word):
     found = causes(grown(sites=({"positions": 20.0, **site},)))
     assert found == {"2027Q1": f"limit: {word}", "2027Q2": f"limit: {word}"}
 
 
+@pytest.mark.thorough
 def test_the_budget_is_named():
     found = causes(grown(tables={"fleet": OLD, "budget": budget(1e6, 1e6, 1e8, 1e8)}))
     assert found == {"2027Q1": "limit: budget", "2027Q2": "limit: budget"}
 
 
+@pytest.mark.thorough
 def test_the_supplier_is_named():
     found = causes(grown(figures={("gb300-nvl72", "supply_per_quarter"): 1}))
     assert found == {"2027Q1": "limit: supply", "2027Q2": "limit: supply"}
 
 
+@pytest.mark.thorough
 def test_what_no_order_can_reach_is_inside_the_lead_time():
     case = tiny(peaks={"chat": [100, 150, 150, 150, 150]}, planned=2, lead=1, sites=({"positions": 20.0},))
     assert causes(case) == {"2027Q1": "inside lead time"}
 
 
+@pytest.mark.thorough
 def test_a_speed_that_no_deployment_reaches_is_said_to_be_out_of_reach():
     case = tiny(workloads={"chat": {"tps_user": 100_000.0}})
     assert causes(case) == {"2027Q1": "no deployment meets its SLA"}
@@ -69,18 +74,21 @@ def test_a_speed_that_no_deployment_reaches_is_said_to_be_out_of_reach():
         ({"figures": {(GB, "min_order"): 4}, "tables": {"budget": budget(1e7, 0, 0, 0)}}, "budget, minimum order"),
     ],
 )
+@pytest.mark.thorough
 def test_a_minimum_order_that_nothing_can_hold_is_named_beside_what_forbids_it(more, told):
     """Never as a lead time: racks could be there at once."""
     found = causes(grown(peaks={"chat": [60, 61, 62, 63]}, **more))
     assert found == {"2027Q1": f"limit: {told}", "2027Q2": f"limit: {told}"}
 
 
+@pytest.mark.thorough
 def test_a_limit_that_half_a_rack_would_fit_is_named():
     """Of two racks the floor holds 1.99, of which parts would serve nearly all."""
     found = causes(grown(peaks={"chat": [100, 100, 100, 100]}, sites=({"positions": 2.89},)))
     assert found == {"2027Q1": "limit: positions", "2027Q2": "limit: positions"}
 
 
+@pytest.mark.thorough
 def test_two_limits_of_which_neither_alone_helps_are_named_together():
     """One rack each: the floor holds no other and the budget pays for no other."""
     tables = {"budget": budget(8e6, 0, 0, 0)}
@@ -88,6 +96,7 @@ def test_two_limits_of_which_neither_alone_helps_are_named_together():
     assert found == dict.fromkeys(["2027Q1", "2027Q2"], "several limits together: budget, positions")
 
 
+@pytest.mark.thorough
 def test_a_cause_for_which_no_time_is_left_is_said_to_be_unknown(monkeypatch):
     monkeypatch.setattr("procure.solver.questions.SECONDS", 0.0)
     assert set(causes(grown(sites=({"positions": 2.0},)), searched).values()) == {"not known"}
@@ -97,6 +106,7 @@ def test_a_cause_for_which_no_time_is_left_is_said_to_be_unknown(monkeypatch):
     ("usd_per_request", "positions", "told"),
     [(1e-9, 20.0, "not worth its stated price"), (1.0, 2.0, "limit: positions")],
 )
+@pytest.mark.thorough
 def test_work_after_the_planned_quarters_is_not_worth_its_price_only_where_it_could_be_served(
     usd_per_request, positions, told
 ):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from solved_case import built
 from tiny_case import tiny
 
@@ -12,6 +13,7 @@ from procure.solver.decompose import Decomposition
 from procure.solver.highs import Options
 
 
+@pytest.mark.thorough
 def test_cuts_from_any_multipliers_hold_and_those_of_the_optimum_are_tight():
     compiled = compile_program(build_program(built(tiny(peaks={"chat": [100.0, 120.0, 130.0, 140.0]}, planned=2))))
     parts = Decomposition(compiled, Options(threads=1))

@@ -44,6 +44,7 @@ def capital(plan: Any) -> float:
     return float(plan.purchases["capex_usd"].sum())
 
 
+@pytest.mark.thorough
 def test_the_cases_are_short_and_their_least_cost_is_proven(case_and_plan):
     _, best = case_and_plan
     assert best.status is Status.SHORT
@@ -51,6 +52,7 @@ def test_the_cases_are_short_and_their_least_cost_is_proven(case_and_plan):
 
 
 @pytest.mark.parametrize("rounds", [2, 3, 5, 9])
+@pytest.mark.thorough
 def test_a_search_cut_off_after_some_rounds_of_quarters_keeps_a_plan_whose_money_is_sane(
     case_and_plan, monkeypatch, rounds
 ):
@@ -73,6 +75,7 @@ def test_a_search_cut_off_after_some_rounds_of_quarters_keeps_a_plan_whose_money
     assert capital(plan) <= 1.1 * capital(best) + 1.0
 
 
+@pytest.mark.thorough
 def test_where_the_cost_of_the_least_shortfall_is_never_searched_for_its_fleet_is_cheap_all_the_same(
     case_and_plan, monkeypatch
 ):
@@ -91,6 +94,7 @@ def test_where_the_cost_of_the_least_shortfall_is_never_searched_for_its_fleet_i
     assert plan.objective_usd <= best.objective_usd + 0.05 * capital(best)
 
 
+@pytest.mark.thorough
 def test_a_wish_to_stop_keeps_what_stands_once_the_quarters_have_been_asked_about_it():
     told: list[Any] = []
     plan = searched(
@@ -102,6 +106,7 @@ def test_a_wish_to_stop_keeps_what_stands_once_the_quarters_have_been_asked_abou
         searched(late(), threads=1, stop=lambda: True)
 
 
+@pytest.mark.thorough
 def test_the_gap_is_told_of_what_decisions_move_in_progress_as_in_the_result():
     """A firm order of which four fifths are due, and old racks with an upkeep and a worth: no decision moves them."""
     names = ["site", "sku", "count", "delivery", "price_usd_per_unit", "paid_share"]
@@ -121,6 +126,7 @@ def test_the_gap_is_told_of_what_decisions_move_in_progress_as_in_the_result():
     assert searched(bare, threads=1).summary["standing_usd"] == 0.0
 
 
+@pytest.mark.thorough
 def test_a_shortfall_that_is_near_enough_never_gives_up_a_workload():
     small = {"chat": PEAKS["chat"], "tiny": [0.001] * 6}
     compiled = compile_program(build_program(built(tiny(peaks=small, planned=3))))

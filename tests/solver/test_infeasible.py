@@ -47,6 +47,7 @@ def fixed_fleet(**site: Any) -> Any:
         ({"area_m2": 9.0}, "area at a exceeded by 2.2 m2"),
     ],
 )
+@pytest.mark.thorough
 def test_a_fleet_that_no_limit_can_hold_is_infeasible_and_the_limit_is_named(site, told):
     for method in METHODS:
         with pytest.raises(Infeasible) as caught:
@@ -65,6 +66,7 @@ def test_a_least_share_that_cannot_be_served_is_told_with_the_share_that_can(met
 
 
 @pytest.mark.parametrize("method", METHODS)
+@pytest.mark.thorough
 def test_a_budget_is_missed_in_the_quarter_whose_payments_are_due(method):
     """Two racks at 4 M USD of which 80% is still due; the quarter before could have saved, and owes nothing."""
     case = tiny(
@@ -76,6 +78,7 @@ def test_a_budget_is_missed_in_the_quarter_whose_payments_are_due(method):
     assert reasons(case, method) == [f"2027Q2: {told}"]
 
 
+@pytest.mark.thorough
 def test_every_quarter_that_misses_its_budget_is_told_with_its_own_payments():
     """4 M USD a rack, 3.2 M of it due: 1.8 M from the first purse go to the first rack, nothing to the second."""
     tables = {
@@ -89,18 +92,21 @@ def test_every_quarter_that_misses_its_budget_is_told_with_its_own_payments():
     ]
 
 
+@pytest.mark.thorough
 def test_money_that_may_not_be_carried_is_not_told_as_carried_in():
     tables = {"orders": orders(("a", GB, 1, QUARTERS[1], 4e6)), "budget": budget(9e6, 0, 0)}
     case = tiny(tables=tables, settings={"budget_carry": "none"})
     assert reasons(case) == ["2027Q2: short of budget by 3,200,000 USD (3,200,000 USD due, 0 budgeted, 0 carried in)"]
 
 
+@pytest.mark.thorough
 def test_more_racks_than_places_in_pods_are_told():
     standing = fleet(("a", "vr-nvl72", 20, "2026Q4", 8e6)).assign(retirable=False)
     case = tiny(sites=({"positions": 60.0, "power_kw": 9_000.0, "pods_max": 1},), tables={"fleet": standing})
     assert reasons(case) == [f"{q}: NVL72 places in pods at a exceeded by 4 racks" for q in QUARTERS[:3]]
 
 
+@pytest.mark.thorough
 def test_every_family_of_the_program_has_words():
     model = build_program(built(rich())).model
     families = {c.local_name for c in model.component_objects(pyo.Constraint)}

@@ -92,6 +92,7 @@ def test_rows_that_a_fleet_breaks_give_cuts_and_the_answer_of_the_whole_program(
     assert abs(plans[0].objective_usd - free.objective_usd) > 1_000.0  # the family binds
 
 
+@pytest.mark.thorough
 def test_the_quarters_broken_by_a_family_are_cut_off_and_not_an_error(adding, monkeypatch):
     adding(at_most_a_tenth_short)
     breaches: list[Any] = []
@@ -120,6 +121,7 @@ def test_what_no_fleet_can_mend_is_infeasible_and_the_row_is_told(adding, method
     assert any(told in line for line in caught.value.lines)
 
 
+@pytest.mark.thorough
 def test_a_sweep_goes_on_beside_a_point_that_nothing_mends(adding):
     adding(at_most_a_tenth_short)
     frame = sweep(growing(), {"sites.a.positions": [0.5, 20.0]}, threads=1)

@@ -81,6 +81,7 @@ ORDERS = {
 
 
 @pytest.mark.parametrize("how", ORDERS.values(), ids=ORDERS)
+@pytest.mark.thorough
 def test_rows_in_another_order_give_the_same_instance(how):
     case = mixed()
     other = reordered(case, how)
@@ -109,6 +110,7 @@ def same(first: Any, second: Any) -> None:
     assert made[0] == made[1]
 
 
+@pytest.mark.thorough
 def test_shares_made_even_keep_to_the_rows_as_exactly_as_what_they_replace(monkeypatch):
     """At the solver's own tolerance some 1e-7 of a rate was parked that nobody served, and the plan did not verify."""
     solving = import_module("procure.solver.solve")  # the package has a function of that name

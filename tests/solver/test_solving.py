@@ -40,6 +40,7 @@ def short_of_places() -> Any:
     return tiny(peaks={"chat": [100, 120, 130, 140]}, planned=2, sites=({"positions": 2.0},))
 
 
+@pytest.mark.thorough
 def test_that_no_fleet_serves_everything_is_proven_and_not_a_limit():
     parts = Decomposition(compile_program(build_program(built(short_of_places()))), Options(threads=1))
     assert parts.solve("cost", 0.0).status == "infeasible"
@@ -62,6 +63,7 @@ def runs(monkeypatch):
 
 
 @pytest.mark.parametrize("method", METHODS)
+@pytest.mark.thorough
 def test_seed_and_threads_reach_every_run_of_highs(runs, method):
     searched(buying(), method=method, seed=11, threads=1)
     assert runs
@@ -69,6 +71,7 @@ def test_seed_and_threads_reach_every_run_of_highs(runs, method):
     assert {r["threads"] for r in runs} == {1}
 
 
+@pytest.mark.thorough
 def test_gap_reaches_highs_and_the_plan_says_what_was_asked(runs):
     plan = searched(buying(), method="whole", gap=0.017, threads=1)
     assert 0.017 in {r["mip_rel_gap"] for r in runs}
@@ -77,6 +80,7 @@ def test_gap_reaches_highs_and_the_plan_says_what_was_asked(runs):
 
 
 @pytest.mark.parametrize("gap", [0.05, 1e-4])
+@pytest.mark.thorough
 def test_the_decomposition_stops_within_the_gap_asked_for(runs, gap):
     plan = searched(buying(), gap=gap, threads=1)
     assert plan.summary["gap"] <= gap
@@ -85,6 +89,7 @@ def test_the_decomposition_stops_within_the_gap_asked_for(runs, gap):
     )
 
 
+@pytest.mark.thorough
 def test_the_time_limit_reaches_highs(runs):
     procure.solve(buying(), method="whole", time_limit_s=321.0, threads=1)
     assert 0 < min(r["time_limit"] for r in runs) <= 321.0
@@ -95,12 +100,14 @@ def test_an_option_that_highs_does_not_take_is_an_error():
         set_option(new_solver(Options()), "threads", -1)
 
 
+@pytest.mark.thorough
 def test_no_time_gives_no_plan():
     for method in METHODS:
         with pytest.raises(NoPlan, match="more time"):
             procure.solve(buying(), method=method, time_limit_s=0.0)
 
 
+@pytest.mark.thorough
 def test_a_limit_keeps_the_best_plan_and_labels_it(monkeypatch):
     """Time runs out when the first incumbent has been told."""
     told: list[Any] = []
@@ -132,6 +139,7 @@ def test_a_limit_of_the_whole_program_keeps_its_plan(monkeypatch):
     assert plan.tables["checks"]["holds"].all()
 
 
+@pytest.mark.thorough
 def test_a_shortfall_that_is_not_proven_least_is_a_limit_however_good_the_cost(monkeypatch):
     original = Decomposition.solve
 
@@ -165,6 +173,7 @@ def test_a_plan_without_any_bound_is_kept_and_can_be_written(monkeypatch, tmp_pa
 
 
 @pytest.mark.parametrize("method", METHODS)
+@pytest.mark.thorough
 def test_the_least_shortfall_is_held_and_has_its_own_bound(method):
     plan = planned(short_of_places(), method=method)
     short = plan.summary["shortfall"]
@@ -184,6 +193,7 @@ def test_both_methods_find_the_same_least_shortfall_and_cost():
 
 
 @pytest.mark.parametrize("make", [buying, short_of_places])
+@pytest.mark.thorough
 def test_the_mps_file_confirms_the_optimum_in_another_solver_run(tmp_path, make):
     path = tmp_path / "final.mps"
     plan = procure.solve(make(), gap=1e-6, threads=1, mps=path)
@@ -218,6 +228,7 @@ def test_the_bound_of_the_decomposition_never_exceeds_the_optimum(make, gap):
     assert plan.objective_usd - optimum <= gap * abs(plan.objective_usd) + 1.0
 
 
+@pytest.mark.thorough
 def test_one_seed_gives_one_plan():
     first, second = (procure.solve(buying(), seed=5, threads=1) for _ in range(2))
     timeless = [{k: v for k, v in p.summary.items() if k not in ("seconds", "provenance")} for p in (first, second)]
@@ -238,12 +249,14 @@ def test_an_option_that_no_search_can_follow_is_refused(option, value):
         procure.solve(tiny(), **{option: value})
 
 
+@pytest.mark.thorough
 def test_a_gap_of_zero_is_reached_and_not_searched_for_until_the_time_limit():
     plan = planned(tiny(), gap=0.0)
     assert plan.status == "optimal"
     assert plan.summary["gap"] <= plan.summary["gap_asked"] == 1e-6
 
 
+@pytest.mark.thorough
 def test_a_start_that_presolve_improves_is_not_given_back_in_place_of_the_optimum():
     """HiGHS had the optimum's objective beside the values of the start: a rack was bought that nobody needed."""
     agent = {"scenario": "coding-agentic", "context_cap_tokens": 131_072}

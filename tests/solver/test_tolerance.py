@@ -116,6 +116,7 @@ def test_demand_a_little_above_whole_racks_is_answered_as_by_the_whole_program(e
 
 @pytest.mark.parametrize("racks", [7, 300])
 @pytest.mark.parametrize("excess", [1e-7, 1.9e-5, 2.1e-5])
+@pytest.mark.thorough
 def test_the_tolerance_is_relative_to_the_demand(racks, excess):
     for method in ("decomposed", "whole"):
         assert outcome(full_racks(excess, racks), method)[:2] == ("optimal", racks + (excess > SERVED))
@@ -145,6 +146,7 @@ def test_trying_every_plan_tolerates_the_same(excess):
         assert plan.purchases["count"].sum() == (2 if excess > SERVED else 1)
 
 
+@pytest.mark.thorough
 def test_a_fleet_that_the_master_takes_for_servable_by_its_rounding_ends_the_search(monkeypatch):
     """HiGHS's own tolerance lets the master propose the one rack again and again though every quarter turns it down."""
     monkeypatch.setattr(master_module, "be_exact", lambda solver: None)

@@ -65,6 +65,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Outcome]
     return folder, study().run(folder)
 
 
+@pytest.mark.thorough
 def test_a_study_states_what_was_asked_and_what_it_rests_on(whole: tuple[Path, list[Outcome]]) -> None:
     record = json.loads((whole[0] / "study.json").read_text())
     assert record["changes"] == CAPS
@@ -82,6 +83,7 @@ def test_stages_that_a_change_leaves_alone_are_not_run_for_it(whole: tuple[Path,
     assert all("serve chat" not in outcome.stages and "skus" in outcome.stages for outcome in others)
 
 
+@pytest.mark.thorough
 def test_outcomes_are_plans_stored_under_their_numbers(whole: tuple[Path, list[Outcome]]) -> None:
     for outcome in whole[1]:
         plan = Plan.read(whole[0] / "points" / f"{outcome.number:03d}")
@@ -96,6 +98,7 @@ def test_the_same_study_again_works_nothing_out(whole: tuple[Path, list[Outcome]
 
 
 @pytest.mark.usefixtures("known")
+@pytest.mark.thorough
 def test_what_was_stopped_lost_or_half_written_is_worked_out_again(tmp_path: Path) -> None:
     asked: list[Step] = []
     begun = study().run(tmp_path / "s", progress=asked.append, stop=lambda: bool(asked))
@@ -113,6 +116,7 @@ def test_what_was_stopped_lost_or_half_written_is_worked_out_again(tmp_path: Pat
     assert sorted(read_outcomes(tmp_path / "s")) == [1, 2, 3]
 
 
+@pytest.mark.thorough
 def test_a_point_that_was_cut_short_by_the_wish_to_stop_is_not_final(tmp_path: Path) -> None:
     (outcome,) = study().run(tmp_path / "s", stop=iter([False, *[True] * 10_000]).__next__)
     assert (outcome.status, outcome.error, outcome.stopped) == ("failed", "NoPlan", True)
@@ -143,6 +147,7 @@ def test_another_study_in_its_folder_is_refused_with_what_differs(
 
 
 @pytest.mark.usefixtures("known")
+@pytest.mark.thorough
 def test_a_bug_is_a_row_with_its_class_and_place_and_the_others_go_on(monkeypatch: Any) -> None:
     build = Solver._plan
 
@@ -162,6 +167,7 @@ def test_a_bug_is_a_row_with_its_class_and_place_and_the_others_go_on(monkeypatc
 
 
 @pytest.mark.usefixtures("known")
+@pytest.mark.thorough
 def test_two_runs_are_not_at_work_in_one_folder(tmp_path: Path) -> None:
     def again(_: Step) -> None:
         with pytest.raises(InputError, match="no other run"):
@@ -172,6 +178,7 @@ def test_two_runs_are_not_at_work_in_one_folder(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("known")
+@pytest.mark.thorough
 def test_a_full_disk_ends_the_study_which_goes_on_from_there(tmp_path: Path, monkeypatch: Any) -> None:
     write = Plan.write
 
@@ -201,6 +208,7 @@ def test_less_than_one_job_is_refused() -> None:
         study().run(jobs=0)
 
 
+@pytest.mark.thorough
 def test_values_of_numpy_and_no_limit_are_stored_as_json_knows_them(tmp_path: Path) -> None:
     changes = [{"hardware.gb300-nvl72.supply_per_quarter": float("inf"), "utilisation_cap": pd.Series([0.75])[0]}]
     (outcome,) = study(changes).run(tmp_path / "s")

@@ -40,6 +40,7 @@ def shelf(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.thorough
 def test_plans_and_studies_are_listed_and_points_are_not(shelf: Path) -> None:
     found, unread = stored(shelf)
     rows = {row["place"]: row for row in found.to_dict("records")}
@@ -121,6 +122,7 @@ def test_a_folder_without_any_says_so(tmp_path: Path, capsys: Any) -> None:
         stored(tmp_path / "none")
 
 
+@pytest.mark.thorough
 def test_a_plan_says_what_it_rests_on() -> None:
     reuse = pd.DataFrame(REUSE, columns=["curve", "age_s", "return_share", "reused_share"])
     said = pd.DataFrame([("reuse", "return_share", "measured", "trace of March")],

@@ -59,6 +59,7 @@ def test_every_point_is_a_plan_that_verifies_against_its_own_case(tmp_path):
         assert row["planned_capex_usd"] == pytest.approx(plan.purchases["capex_usd"].sum())
 
 
+@pytest.mark.thorough
 def test_the_file_says_what_the_frame_says(tmp_path):
     frame = sweep(case(), {"isl_growth_per_year": [0.0, 0.5]}, out=tmp_path / "out", gap=0.01, threads=1)
     stored = pd.read_csv(tmp_path / "out" / "sweep.csv", keep_default_na=False)
@@ -72,6 +73,7 @@ def test_the_file_says_what_the_frame_says(tmp_path):
     }
 
 
+@pytest.mark.thorough
 def test_a_point_that_fails_is_a_row_with_its_reason_and_the_others_go_on(tmp_path):
     standing = fleet(("a", "gb200-nvl72", 2, "2025Q1", 3.3e6)).assign(retirable=False)
     held = tiny(peaks={"chat": [60, 80, 90]}, tables={"fleet": standing})
@@ -87,6 +89,7 @@ def test_a_point_that_fails_is_a_row_with_its_reason_and_the_others_go_on(tmp_pa
     assert stored["objective_usd"][0] == ""
 
 
+@pytest.mark.thorough
 def test_running_out_of_time_is_a_reason():
     frame = sweep(case(), {"utilisation_cap": [0.75]}, time_limit_s=0.0)
     assert frame["status"].tolist() == ["failed"]
@@ -134,6 +137,7 @@ def test_a_name_given_twice_is_refused_and_a_grid_is_every_combination():
     ]
 
 
+@pytest.mark.thorough
 def test_a_name_that_the_case_does_not_read_is_in_doubt():
     vary = {
         "hardware/hgx-a100/power_kw": ["x1.1", "x2"],

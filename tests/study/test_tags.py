@@ -30,6 +30,7 @@ def tags(tmp_path_factory):
     return price_tags(two_workloads(), out=folder, gap=1e-6, threads=1).set_index("workload"), folder
 
 
+@pytest.mark.thorough
 def test_a_tag_is_the_cost_of_the_plan_less_that_without_the_workload(tags):
     """All racks are bought for chat; without it the plan costs what stands, which is nothing."""
     frame, _ = tags
@@ -67,6 +68,7 @@ def test_a_study_that_was_stopped_at_once_has_nothing_to_compare_with():
         price_tags(two_workloads(), stop=lambda: True, gap=1e-3, threads=1)
 
 
+@pytest.mark.thorough
 def test_a_case_without_a_plan_ends_the_verb_as_it_ends_a_search(tmp_path, capsys):
     case = str(two_workloads().write(tmp_path / "case"))
     assert main(["tags", case, "-o", str(tmp_path / "out"), "--time-limit", "0"]) == 4
@@ -75,6 +77,7 @@ def test_a_case_without_a_plan_ends_the_verb_as_it_ends_a_search(tmp_path, capsy
     assert "in the input" not in told
 
 
+@pytest.mark.thorough
 def test_measures_other_than_requests_are_set_to_nothing_too():
     case = two_workloads()
     rows = case.given_tables["forecast"].drop(columns="peak_requests_per_s")
@@ -84,6 +87,7 @@ def test_measures_other_than_requests_are_set_to_nothing_too():
     assert (frame["tag_usd"] > 1e5).tolist() == [True, False]
 
 
+@pytest.mark.thorough
 def test_the_verb_goes_on_with_the_study_and_shows_the_tags(tags, tmp_path, capsys):
     frame, folder = tags
     case = str(two_workloads().write(tmp_path / "case"))
