@@ -88,7 +88,7 @@ def test_load_of_one_workload_on_one_pool_is_what_hand_arithmetic_gives(case):
     rows = {
         "quarters": [(0, "2027Q1", 1, 2027, 1.0)],
         "skus": [
-            ("gpu", "gpu", "", 1, 0, 0, 1, np.inf, 20, 0.5, 0.1, 0, 0, 0, 0.0, 0, 20, 0.2, 0, 0, 0.6, 0.9, 8, 0, 1)
+            ("gpu", "gpu", "", 1, 0, 0, 1, np.inf, 20, 0.5, 0.1, 0, 0, 0, 0.0, 0, 20, 0.2, 0, 0, 0.6, 0.9, 0.95, 8, 0, 1)
         ],
         "fixed": [("f", "fleet", "s", "gpu", 50, -4, 1, 1.0, 0.0, 0, 0.0)],
         "workloads": [("w", "card", 1.0, 0.9, 1.0, 20.0, "card")],
