@@ -116,6 +116,10 @@ class Settings(BaseModel):
     )
     peer_dram_bytes_per_s_per_gpu: float = Field(gt=0, description="How fast one GPU reads the DRAM of another rack.")
     peer_ssd_bytes_per_s_per_gpu: float = Field(gt=0, description="How fast one GPU reads the drives of another rack.")
+    read_ports: Literal["both", "prefill"] = Field(
+        description="Whose network ports read stores that several units share: of the units that do not decode "
+        "(prefill), or of those that decode as well, which pass on what they read (both)."
+    )
     gpus_per_tray: int = Field(ge=1, description="GPUs of a tray of a rack; a server of 8 GPUs or less is one tray.")
     llms_per_home: int = Field(ge=1, description="LLMs that share a home, each with its part of the requests.")
     whole_instances_up_to: float = Field(

@@ -18,6 +18,7 @@ NAMES = (
     "demand",
     "prefill",
     "links",
+    "scale_out",
     "compute",
     "modes",
     "replicas",

@@ -53,6 +53,8 @@ TABLES: tuple[tuple[str, Callable[..., pd.DataFrame], tuple[str, ...]], ...] = (
     ("wear_prices", retention.wear_prices_table, ("case",)),
     ("ages", retention.ages_table, ("case", "demand")),
     ("lengths", service.lengths_table, ("loads",)),
+    ("handovers", service.handovers_table, ("loads",)),
+    ("nics", service.nics_table, ("case",)),
     ("cached_tokens", prefill.cached_tokens_table, ("loads",)),
     ("idle_hbm", service.idle_hbm_table, ("case", "loads")),
     ("lpx_copies", service.lpx_copies_table, ("case", "loads")),

@@ -13,7 +13,7 @@ from procure import performance
 from procure.instance import tables
 from procure.instance.first_token import bucket_means, curve_nodes, late_shares, share_in_time
 from procure.instance.retention import Stores, store_reads
-from procure.instance.service import Load, machines
+from procure.instance.service import Load, input_bytes, machines
 from procure.instance.supply import has_maxq, links, maxq_share, skus_in_play
 from procure.schema import RECOMPUTE, Evidence, SkuKind
 
@@ -174,17 +174,15 @@ def _sent(load: Load, pool: Sku, link: tables.LinkRow, first_token_s: np.ndarray
     quarter = next(of for of in made.quarters if of.t == link.t)
     target, asked = load.scenario.ttft_s, load.scenario.ttft_share
 
-    def size(tokens: np.ndarray) -> np.ndarray:
-        return np.asarray(load.card.transferred_bytes(tokens, load.setup.kv_format), dtype=float)
-
-    sent_s = link.latency_s + size(load.lengths[link.t]) / link.bytes_per_s
+    size = np.asarray(load.card.transferred_bytes(load.lengths[link.t], load.setup.kv_format), dtype=float)
+    sent_s = link.latency_s + size / link.bytes_per_s
     seconds = first_token_s + sent_s
     in_time = share_in_time(seconds, target)
     place = (link.from_site, link.to_site)
     if np.isfinite(target):
         nodes = curve_nodes(quarter.ends, seconds, (asked, in_time))
         made.ship_curves.extend(tables.ShipFirstToken(link.t, load.name, pool.name, *place, *node) for node in nodes)
-    moved = sum((part * size(length) for length, part in load.nodes), np.zeros(len(load.buckets)))
+    moved = input_bytes(load)
     columns = (bucket_means(quarter.ends, sent_s), bucket_means(quarter.ends, seconds),
                late_shares(quarter.ends, in_time))  # fmt: skip
     for i, name, *of_bucket in zip(quarter.rows, quarter.names, *(c.tolist() for c in columns), strict=True):

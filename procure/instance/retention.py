@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from procure.demand.tables import ReuseInterval, ReusePath
 from procure.instance.return_shares import SHARED_HOMES
 from procure.instance.supply import skus_in_play
-from procure.instance.tables import Age, Parked, Store, StoreReader, StoreUnit, WearPrice
+from procure.instance.tables import Age, Parked, PeerReader, Store, StoreReader, StoreUnit, WearPrice
 from procure.schema import SkuKind, Tier
 
 if TYPE_CHECKING:
@@ -31,6 +31,8 @@ class Reads(NamedTuple):
     tier: Tier
     speed: Callable[[Any], float]
     """Bytes/s that one GPU of a pool reads it at."""
+    peers: float = float("inf")
+    """Bytes/s at which one GPU reads what lies with its peers, where units share the store."""
 
 
 Stores = dict[str, Reads]
@@ -40,8 +42,8 @@ Brought = tuple[float, float, float, float]
 
 
 def store_tables(case: Case) -> dict[str, pd.DataFrame]:
-    """The tables ``stores``, ``store_units`` and ``store_readers``."""
-    stores, units, _ = _stores(case)
+    """The tables ``stores``, ``store_units``, ``store_readers`` and ``peer_readers``."""
+    stores, units, reads = _stores(case)
     cap = case.settings.store_utilisation_cap
     gpus = [sku for sku in skus_in_play(case) if sku.kind == SkuKind.GPU]
     readers = [StoreReader(sku.name, sku.cmx_read_bytes_per_s * cap) for sku in gpus if sku.cmx_read_bytes_per_s > 0]
@@ -49,6 +51,12 @@ def store_tables(case: Case) -> dict[str, pd.DataFrame]:
         "stores": Store.frame(stores),
         "store_units": StoreUnit.frame(units),
         "store_readers": StoreReader.frame(readers),
+        "peer_readers": PeerReader.frame(
+            PeerReader(store, sku.name, sku.gpus * of.peers)
+            for store, of in reads.items()
+            for sku in gpus
+            if of.owner == sku.name and of.peers < float("inf")
+        ),
     }
 
 
@@ -107,40 +115,49 @@ def _stores(case: Case) -> tuple[list[Store], list[StoreUnit], Stores]:
     units: list[StoreUnit] = []
     reads: Stores = {}
 
-    def bring(tier: Tier, sku: Sku, brings: Brought, owner: str, speed: Any) -> None:
+    def bring(tier: Tier, sku: Sku, brings: Brought, owner: str, speed: Any, peers: float = inf) -> None:
         name = _store(tier, sku)
         stores.append(Store(name, tier))
         units.append(StoreUnit(name, sku.name, *brings))
-        reads[name] = Reads(owner, tier, speed)
+        reads[name] = Reads(owner, tier, speed, peers)
 
     skus = skus_in_play(case)
     gpus = {sku.name: sku for sku in skus if sku.kind == SkuKind.GPU}
-    peers_dram = _peers(settings.dram_home, settings.peer_dram_bytes_per_s_per_gpu)
-    peers_ssd = _peers(settings.ssd_home, settings.peer_ssd_bytes_per_s_per_gpu)
     for sku in gpus.values():
+        peers_dram, peers_ssd = _peers(settings, Tier.DRAM, sku), _peers(settings, Tier.SSD, sku)
         bring(Tier.HBM, sku, (0.0, inf, inf, inf), sku.name, lambda pool: pool.hbm_bytes_per_s_per_gpu)
         if sku.dram_kv_bytes > 0:
             speed = sku.dram_bytes_per_s * cap
             brings = (sku.dram_kv_bytes * cap, min(speed, peers_dram * sku.gpus), speed, inf)
-            bring(
-                Tier.DRAM, sku, brings, sku.name, lambda pool: min(pool.dram_bytes_per_s * cap / pool.gpus, peers_dram)
-            )
+            bring(Tier.DRAM, sku, brings, sku.name, _from_memory(cap, peers_dram), peers_dram)
         like = case.catalogue.included_drives(sku)
         if like is not None:
             brings = _flash(like, settings, sku.ssd_included_bytes / like.store_bytes, peers_ssd * sku.gpus)
-            bring(Tier.SSD, sku, brings, sku.name, _from_drives(like, cap, peers_ssd))
+            bring(Tier.SSD, sku, brings, sku.name, _from_drives(like, cap, peers_ssd), peers_ssd)
     for sku in skus:
         if sku.kind == SkuKind.SSD_KIT and sku.host in gpus:
+            peers_ssd = _peers(settings, Tier.SSD, gpus[sku.host])
             brings = _flash(sku, settings, peers=peers_ssd * gpus[sku.host].gpus)
-            bring(Tier.SSD, sku, brings, sku.host, _from_drives(sku, cap, peers_ssd))
+            bring(Tier.SSD, sku, brings, sku.host, _from_drives(sku, cap, peers_ssd), peers_ssd)
         elif sku.kind == SkuKind.CMX_ENCLOSURE:
             bring(Tier.CMX, sku, _flash(sku, settings), "", lambda pool: pool.cmx_read_bytes_per_s * cap / pool.gpus)
     return stores, units, reads
 
 
-def _peers(home: str, bytes_per_s_per_gpu: float) -> float:
-    """Bytes/s of one GPU at which copies are read where racks read each other's: all at the speed of a peer's."""
-    return bytes_per_s_per_gpu if home in SHARED_HOMES else float("inf")
+def _peers(settings: Settings, tier: Tier, pool: Sku) -> float:
+    """Bytes/s of one GPU at which copies are read where racks read each other's: all at the speed of a peer's.
+
+    Never faster than the GPU's part of the scale-out network, at its utilisation cap.
+    """
+    if getattr(settings, f"{tier}_home") not in SHARED_HOMES:
+        return float("inf")
+    stated: float = getattr(settings, f"peer_{tier}_bytes_per_s_per_gpu")
+    return min(stated, pool.scale_out_bytes_per_s_per_gpu * settings.store_utilisation_cap)
+
+
+def _from_memory(cap: float, peers: float) -> Callable[[Any], float]:
+    """Bytes/s at which one GPU of a pool reads the memory of its unit, or of its peers."""
+    return lambda pool: min(pool.dram_bytes_per_s * cap / pool.gpus, peers)
 
 
 def _from_drives(kit: Sku, cap: float, peers: float) -> Callable[[Any], float]:

@@ -13,7 +13,7 @@ from procure import performance
 from procure.case import schema as given
 from procure.demand.tables import Bucket, BucketRate, ScenarioRow
 from procure.instance.supply import skus_in_play
-from procure.instance.tables import IdleHbm, Length, LpxCopy, Rate, Resilience, Serve, Workload
+from procure.instance.tables import Handover, IdleHbm, Length, LpxCopy, Nic, Rate, Resilience, Serve, Workload
 from procure.schema import CacheLoss, Evidence, SkuKind
 
 if TYPE_CHECKING:
@@ -134,6 +134,32 @@ def resilience_table(case: Case) -> pd.DataFrame:
         if r.resilience != "none" or r.cache_loss != CacheLoss.NONE
     ]
     return Resilience.frame(sorted(rows, key=lambda row: row.workload))
+
+
+def input_bytes(load: Load) -> np.ndarray:
+    """Bytes of the whole cache of a request's input, the mean of each bucket row."""
+    size = np.zeros(len(load.buckets))
+    for tokens, share in load.nodes:
+        size += share * np.asarray(load.card.transferred_bytes(tokens, load.setup.kv_format), dtype=float)
+    return size
+
+
+def handovers_table(loads: Mapping[str, Load]) -> pd.DataFrame:
+    """Bytes that prefill hands to decode, request by request."""
+    rows = []
+    for load in loads.values():
+        b, size = load.buckets, input_bytes(load)
+        cells = zip(b["t"].tolist(), b["bucket"].astype(str).tolist(), size.tolist(), strict=True)
+        rows += [Handover(t, load.name, bucket, of_bucket) for t, bucket, of_bucket in cells]
+    return Handover.frame(rows)
+
+
+def nics_table(case: Case) -> pd.DataFrame:
+    """Bytes/s of the scale-out network of every GPU unit."""
+    cap = case.settings.store_utilisation_cap
+    return Nic.frame(
+        Nic(pool.name, pool.gpus * pool.scale_out_bytes_per_s_per_gpu * cap) for pool in machines(case, SkuKind.GPU)
+    )
 
 
 def lengths_table(loads: Mapping[str, Load]) -> pd.DataFrame:

@@ -365,6 +365,33 @@ class PoolRole(Row):
     role: Role = col("prefill or decode")
 
 
+@row("handovers")
+class Handover(Row):
+    """What prefill hands to decode."""
+
+    t: int = col(_T, key=True, reference="quarters.t")
+    workload: str = col("workload", key=True, reference="workloads.workload")
+    bucket: str = col(_BUCKET, key=True)
+    bytes: float = col("mean bytes of the whole cache of a request's input", unit="B")
+
+
+@row("nics")
+class Nic(Row):
+    """What the scale-out network of a unit carries."""
+
+    sku: str = col("gpu SKU", key=True, reference="skus.sku")
+    bytes_per_s: float = col("in each direction, at the utilisation cap", unit="B/s")
+
+
+@row("peer_readers")
+class PeerReader(Row):
+    """How fast units read their peers' memory or drives, where racks of a pod or site share them."""
+
+    store: str = col("store that its units share", key=True, reference="stores.store")
+    sku: str = col("gpu SKU that reads it", key=True, reference="skus.sku")
+    read_bytes_per_s: float = col("per reading unit", unit="B/s")
+
+
 @row("ships")
 class Ship(Row):
     """Ways to prefill a bucket at one site and decode it at another, over a link.
@@ -579,8 +606,8 @@ ROWS: tuple[type[Row], ...] = (
     QuarterRow, SkuRow, Price, Fixed, Reserved, ResourceUse, PowerMode, MaxqSaving,
     FullPowerPrefill, SiteLimit, PodPlaces, Expansion, ExpansionAdd, Budget,
     Upkeep, Workload, Resilience, ShortPrice, TokenPrice, Task, Rate, Length, Serve, Prefill, FirstToken, LinkRow,
-    PoolRole, Ship, ShipFirstToken, CachedTokens, OutOfReach, Store, ReturnShare, StoreUnit, WearPrice, StoreReader,
-    IdleHbm, Parked, Age, Daypart, DaypartRate, Note, LpxCopy, InstanceRow, InstanceRate,
+    PoolRole, Handover, Nic, PeerReader, Ship, ShipFirstToken, CachedTokens, OutOfReach, Store, ReturnShare, StoreUnit,
+    WearPrice, StoreReader, IdleHbm, Parked, Age, Daypart, DaypartRate, Note, LpxCopy, InstanceRow, InstanceRate,
 )  # fmt: skip
 """Every table of an instance, in order."""
 

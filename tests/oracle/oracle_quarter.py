@@ -82,6 +82,9 @@ class Fleet:
     lpx: Any = field(default_factory=by_place)
     replicas: Any = field(default_factory=lambda: defaultdict(dict))
     links: Any = field(default_factory=by_place)
+    sent: Any = field(default_factory=by_place)
+    received: Any = field(default_factory=by_place)
+    decodes: Any = field(default_factory=by_place)
 
     def add(self) -> None:
         """All rows of the quarter."""
@@ -98,7 +101,15 @@ class Fleet:
         self._near(stores)
         for (site, pool), read in self.readers.items():
             most = self.service.sku[pool].cmx_read_bytes_per_s * self.service.s.store_utilisation_cap
-            self.rows.at_most(dict(read), self.service.up * self.free(site, pool) * most)
+            self._read(site, pool, read, most)
+        for (site, store), read in self.reads.items():
+            pool = self.service.sku[store.partition(":")[2]].host or store.partition(":")[2]
+            if self.service.lies_with_peers(store):
+                tier = store.partition(":")[0]
+                self._read(site, pool, read, self.service.from_peers(tier, pool) * self.service.sku[pool].gpus)
+        for moved in (self.sent, self.received):
+            for (site, pool), row in moved.items():
+                self.rows.at_most(dict(row), self.service.up * self.free(site, pool) * self.service.nic(pool))
         for (site, card, name), time in self.lpx.items():
             racks = self.service.racks_per_copy(card, name)
             most = racks * self.service.s.utilisation_cap * self.copies[site, card, name]
@@ -112,6 +123,14 @@ class Fleet:
     def lost(self, site: str, sku: str) -> float:
         """Units' worth of work that is not done because some run at Max-Q."""
         return self.own.slow.get((site, sku), 0) * (1 - self.service.at_maxq(sku))
+
+    def _read(self, site: str, pool: str, read: Row, most: float) -> None:
+        """Reads of a pool through the ports of its units that may read, ``most`` bytes/s each."""
+        row = dict(read)
+        if self.service.s.read_ports == "prefill":
+            for x, racks in self.decodes[site, pool].items():
+                row[x] = racks / self.service.s.utilisation_cap * most
+        self.rows.at_most(row, self.service.up * self.free(site, pool) * most)
 
     # --- what a workload takes ------------------------------------------------------------------------------------
 
@@ -174,7 +193,8 @@ class Fleet:
         x = (self.t, "serve", site, asked.workload, way)
         asked.served[way.bucket][x] = here[x] = 1.0
         filled[way.bucket][x] = -1.0
-        self.works[site, way.pool][x] = way.rack_s
+        self.works[site, way.pool][x] = self.decodes[site, way.pool][x] = way.rack_s
+        self.received[site, way.pool][x] = self.service.input_bytes(self.t, asked.workload, way.bucket)
         self.beside[site, way.pool][x] = way.free_bytes * way.rack_s
         deployment = way.pool + ("+" + way.lpx if way.lpx else "")
         self._on_instances(x, site, asked.workload, deployment, "decode", way)
@@ -186,6 +206,10 @@ class Fleet:
         x = (self.t, "fill", site, w, fill)
         filled[fill.bucket][x] = 1.0
         self.works[site, fill.pool][x] = fill.rack_s
+        self.sent[site, fill.pool][x] = self.service.input_bytes(self.t, w, fill.bucket)
+        if self.service.lies_with_peers(fill.store):
+            self.sent[site, fill.pool][x] += fill.read_bytes
+            self.received[site, fill.pool][x] = fill.read_bytes
         first = mean_wall(self.service, self.t, w, b, fill.walls)
         room = fill.rack_s * self.service.idle_bytes(fill.pool)  # of the racks at work on it
         self.prompts[site, fill.pool][x] = min(first * self.service.sequence_bytes(self.t, w, b), room)

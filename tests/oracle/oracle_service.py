@@ -199,14 +199,14 @@ class Service:
         hardware, cap = self.sku[pool], self.s.store_utilisation_cap
         found = {f"hbm:{pool}": hardware.hbm_bytes_per_s_per_gpu}
         if hardware.dram_kv_bytes > 0:
-            found[f"dram:{pool}"] = min(hardware.dram_bytes_per_s * cap / hardware.gpus, self.from_peers("dram"))
+            found[f"dram:{pool}"] = min(hardware.dram_bytes_per_s * cap / hardware.gpus, self.from_peers("dram", pool))
         if hardware.ssd_included_bytes > 0:
             drives = self.inside(pool).store_read_bytes_per_s * cap / hardware.gpus
-            found[f"ssd:{pool}"] = min(drives, self.from_peers("ssd"))
+            found[f"ssd:{pool}"] = min(drives, self.from_peers("ssd", pool))
         for kit in self.kits[pool]:
             if kit.name in self.sku:
                 drives = kit.store_read_bytes_per_s * cap / hardware.gpus
-                found[f"ssd:{kit.name}"] = min(drives, self.from_peers("ssd"))
+                found[f"ssd:{kit.name}"] = min(drives, self.from_peers("ssd", pool))
         for name in self.owned:
             if self.sku[name].kind == "cmx_enclosure" and hardware.cmx_read_bytes_per_s > 0:
                 found[f"cmx:{name}"] = hardware.cmx_read_bytes_per_s * cap / hardware.gpus
@@ -218,10 +218,20 @@ class Service:
         saves = 0 < sku.power_maxq_kw < sku.power_kw and self.s.power_modes == "by_quarter"
         return min(1.0, sku.maxq_throughput_factor / sku.throughput_factor) if saves else 1.0
 
-    def from_peers(self, tier: str) -> float:
+    def from_peers(self, tier: str, pool: str) -> float:
         """Bytes/s of one GPU where racks read each other's caches; no limit where they do not."""
-        near = getattr(self.s, f"{tier}_home") in ("tray", "rack")
-        return float("inf") if near else getattr(self.s, f"peer_{tier}_bytes_per_s_per_gpu")
+        if getattr(self.s, f"{tier}_home") in ("tray", "rack"):
+            return float("inf")
+        return min(getattr(self.s, f"peer_{tier}_bytes_per_s_per_gpu"), self.nic(pool) / self.sku[pool].gpus)
+
+    def nic(self, pool: str) -> float:
+        """Bytes/s that a unit sends, or receives, over the scale-out network."""
+        hardware = self.sku[pool]
+        return hardware.gpus * hardware.scale_out_bytes_per_s_per_gpu * self.s.store_utilisation_cap
+
+    def lies_with_peers(self, store: str) -> bool:
+        """Whether units read each other's part of a store."""
+        return store[:4] in ("dram", "ssd:") and getattr(self.s, f"{store[:4].strip(':')}_home") in ("pod", "site")
 
     def inside(self, pool: str) -> Any:
         """The kit that drives inside a rack's price are like."""
@@ -439,6 +449,13 @@ class Service:
 
         return self.mean_of(t, w, b, lambda n: stored(n + b.visible_tokens))
 
+    @once
+    def input_bytes(self, t: int, w: str, bucket: int) -> float:
+        """Mean bytes of the cache of an input, which prefill hands to decode."""
+        row = self.workloads[w]
+        b = next(b for b in self.buckets[self.names[t], w] if b.bucket == bucket)
+        return self.mean_of(t, w, b, lambda n: self.case.cards[row.card].transferred_bytes(n, row.kv_format))
+
     def promised_s(self, w: str, b: Any) -> float:
         """Seconds from the first token to the last at the speeds promised."""
         s = self.scenario[w]
@@ -453,14 +470,14 @@ class Service:
         unit, part = self.sku[name], 1.0
         if tier == "dram":
             speed = unit.dram_bytes_per_s * cap
-            return name, unit.dram_kv_bytes * cap, min(speed, self.from_peers("dram") * unit.gpus), speed, inf
+            return name, unit.dram_kv_bytes * cap, min(speed, self.from_peers("dram", name) * unit.gpus), speed, inf
         peers = inf
         if unit.kind == "gpu":
-            peers = self.from_peers("ssd") * unit.gpus
+            peers = self.from_peers("ssd", name) * unit.gpus
             included, unit = unit.ssd_included_bytes, self.inside(name)
             part = included / unit.store_bytes
         elif unit.kind == "ssd_kit":
-            peers = self.from_peers("ssd") * self.sku[unit.host].gpus
+            peers = self.from_peers("ssd", unit.host) * self.sku[unit.host].gpus
         return (
             name, part * unit.store_bytes * cap, min(part * unit.store_read_bytes_per_s * cap, peers),
             part * unit.store_write_bytes_per_s * cap,

@@ -98,6 +98,7 @@ SETTINGS = {
     "budget_carry": "within_year",
     "resale": "existing",
     "utilisation_cap": 0.75,
+    "read_ports": "both",
 }
 
 
@@ -183,6 +184,12 @@ def instances(tables: dict[str, pd.DataFrame], *roles: str, **stated: Any) -> No
         row = {"t": 1, "llm": CARD, "deployment": "g", "role": role, "sku": "g", "lpx_sku": "", "gpus": 8, "units": 1.0,
                "busy_units": 0.5, "load": 1.0, "whole": 1, **stated}  # fmt: skip
         rows(tables, "instances", tuple(row[column] for column in TABLES["instances"].by_column))
+
+
+def handed(tables: dict[str, pd.DataFrame], nic: float) -> None:
+    """Caches of 1 GB of bucket 0 and 4 GB of bucket 1 are handed to decode, over ``nic`` bytes/s of a unit."""
+    rows(tables, "handovers", (1, W, 0, 1e9), (1, W, 1, 4e9))
+    rows(tables, "nics", ("g", nic))
 
 
 def linked(tables: dict[str, pd.DataFrame], bytes_per_s: float, late_share: float = 0.0) -> None:

@@ -18,6 +18,7 @@ from hand_instance import (
     asks,
     edit,
     hand_tables,
+    handed,
     instance,
     instances,
     linked,
@@ -362,6 +363,26 @@ def cheap_prefill_that_cannot_be_sent(tables: Tables) -> None:
         rows(tables, "prefill", (f"c{bucket}", 1, W, bucket, "g", "recompute", 1e-4, 1.0, 0.0, 0.0, 0.0, "physics"))
 
 
+def slow_nics(tables: Tables) -> None:
+    """300 GB/s leave the site that prefills, and reach the one that decodes: 25 racks at each."""
+    linked(tables, 1e12)
+    handed(tables, 1.5e10)
+
+
+def peers_memory(tables: Tables, speed: float) -> None:
+    """Memory that racks read from each other, as fast as their ports go."""
+    name = store(tables, "dram", read_bytes_per_s=speed)
+    rows(tables, "peer_readers", (name, "g", speed))
+
+
+def slow_reads_by_prefill_alone(tables: Tables) -> dict[str, Any]:
+    """Decode keeps twelve racks busy: all of twenty could read the 27 GB/s that return, the others half of it."""
+    edit(tables, "serve", {"bucket": 0}, rack_s=0.03)
+    edit(tables, "serve", {"bucket": 1}, rack_s=0.06)
+    peers_memory(tables, 2e9)
+    return {"read_ports": "prefill"}
+
+
 BINDING: dict[str, Any] = {
     "fleet_balance": demand_alone,
     "retire_within_group": two_groups_of_which_one_may_be_sold,
@@ -375,6 +396,8 @@ BINDING: dict[str, Any] = {
     "prefill_where_decoded": demand_alone,
     "shipped_was_prefilled": cheap_prefill_that_cannot_be_sent,
     "shipped_within_link": a_link_for_half_of_it,
+    "sent_within_scale_out": slow_nics,
+    "received_within_scale_out": slow_nics,
     "work_within_racks": demand_alone,
     "maxq_within_own": power_for_fewer_racks_than_saving_would_take,
     "full_power_work": prefill_that_must_not_be_slower,
@@ -400,6 +423,7 @@ BINDING: dict[str, Any] = {
     "cmx_reads_in_pods": one_pod_does_not_read_enough,
     "cmx_sessions_in_pods": sessions_of_more_than_one_pod,
     "store_reads": slow_reads,
+    "peer_reads": slow_reads_by_prefill_alone,
     "reader_limit": slow_readers,
     "store_writes": slow_writes,
     "store_wear": soft_drives,
@@ -561,6 +585,23 @@ def a_link_for_all_of_it(tables: Tables) -> None:
     linked(tables, 4e11)
 
 
+def nics_for_the_mix_but_not_for_long_prompts(tables: Tables) -> None:
+    """Racks that prefill hand over 37.5 GB/s each at the mix, 50 where all prompts are long; their NICs take 44."""
+    linked(tables, 1e12)
+    handed(tables, 5.5e10)
+
+
+def nics_for_the_mix_but_not_for_long_contexts(tables: Tables) -> None:
+    """Racks that decode are handed 75 GB/s each at the mix, 100 where all contexts are long; their NICs take 88."""
+    linked(tables, 1e12)
+    handed(tables, 1.1e11)
+
+
+def fast_reads_by_prefill_alone(tables: Tables) -> dict[str, Any]:
+    peers_memory(tables, 1e13)
+    return {"read_ports": "prefill"}
+
+
 INERT: dict[str, Any] = {
     "fleet_balance": no_demand,
     "retire_within_group": sale_of_one_group,
@@ -574,6 +615,8 @@ INERT: dict[str, Any] = {
     "prefill_where_decoded": free_prefill,
     "shipped_was_prefilled": a_link_for_all_of_it,
     "shipped_within_link": a_link_for_all_of_it,
+    "sent_within_scale_out": nics_for_the_mix_but_not_for_long_prompts,
+    "received_within_scale_out": nics_for_the_mix_but_not_for_long_contexts,
     "work_within_racks": ample_fleet,
     "maxq_within_own": power_for_all_at_full_power,
     "full_power_work": power_for_all_at_full_power,
@@ -596,6 +639,7 @@ INERT: dict[str, Any] = {
     "cmx_reads_in_pods": pods_of_cmx_not_worth_it,
     "cmx_sessions_in_pods": pods_of_cmx_not_worth_it,
     "store_reads": ample_drives,
+    "peer_reads": fast_reads_by_prefill_alone,
     "reader_limit": ample_cmx,
     "store_writes": ample_drives,
     "store_wear": ample_drives,

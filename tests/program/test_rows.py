@@ -14,6 +14,7 @@ from hand_instance import (
     asks,
     edit,
     hand_tables,
+    handed,
     instance,
     instances,
     linked,
@@ -184,6 +185,17 @@ def site_down(tables: Any) -> None:
     asks(tables, units_down=0, site_down=1)
 
 
+def narrow(tables: Any) -> None:
+    """A unit that stands carries 20 GB/s · 0.8; two of the racks at the first site are held for others."""
+    linked(tables, 2e11)
+    handed(tables, 2e10)
+    rows(tables, "reserved", (1, SITE, "g", 2))
+
+
+def peers(tables: Any) -> None:
+    rows(tables, "peer_readers", (store(tables, "dram"), "g", 5e11))
+
+
 def planned_demand(tables: Any) -> None:
     """40 requests/s at a priority of 3 beside 120 at 1, in the planned quarter, at half their peak in the mean."""
     tables["rates"] = tables["rates"].iloc[:0]
@@ -252,6 +264,12 @@ ROWS: dict[str, list[tuple[Any, Any, dict[str, float], float | None, float | Non
         (of(other_site), (1, "b", W, 0), {"ship[o0,a,b]": 1, "serve[p0,b]": -1}, 0, 0),
     ],
     "shipped_was_prefilled": [(of(other_site), (1, "o0", SITE), {"ship[o0,a,b]": 1, "prefill[o0,a]": -1}, None, 0)],
+    "sent_within_scale_out": [
+        (of(narrow), (1, SITE, "g"), {"prefill[o0,a]": 6.25, "prefill[o1,a]": 12.5, "own[a,g,1]": -1}, None, -2)
+    ],
+    "received_within_scale_out": [
+        (of(narrow), (1, "b", "g"), {"serve[p0,b]": 6.25, "serve[p1,b]": 12.5, "own[b,g,1]": -1}, None, 0)
+    ],
     "shipped_within_link": [
         # 100 requests/s of 1 GB and 50 of 4 GB, over 200 GB/s
         (of(other_site), (1, SITE, "b"), {"ship[o0,a,b]": 0.5, "ship[o1,a,b]": 1.0}, None, 1)
@@ -579,6 +597,22 @@ ROWS: dict[str, list[tuple[Any, Any, dict[str, float], float | None, float | Non
             None,
             -0.8 * 3 * 2,
         ),
+    ],
+    "peer_reads": [
+        # 100 and 50 reads/s of 600 MB; 0.5 TB/s of each rack that is up and that no decode keeps: 0.8/0.5 for each busy
+        (
+            of(peers, read_ports="prefill"),
+            (1, SITE, "dram:g", "g"),
+            {
+                "prefill[o0dram,a]": 0.06,
+                "prefill[o1dram,a]": 0.03,
+                "own[a,g,1]": -0.4,
+                "serve[p0,a]": 0.8,
+                "serve[p1,a]": 0.8,
+            },
+            None,
+            0,
+        )
     ],
     "reader_limit": [
         (

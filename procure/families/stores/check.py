@@ -8,7 +8,7 @@ from collections import defaultdict
 import pandas as pd
 
 from procure.instance import Instance
-from procure.instance.tables import Prefill, StoreReader, WearPrice
+from procure.instance.tables import PeerReader, Prefill, StoreReader, WearPrice
 from procure.plan.limits import Rows
 from procure.plan.money import Ledger
 from procure.plan.part import Check
@@ -51,6 +51,15 @@ def cash(ledger: Ledger, instance: Instance, tables: dict[str, pd.DataFrame]) ->
             ledger.pay(t, CostLine.DRIVE_WEAR, site, s.units[store][0].sku, beyond * days * price[t, store])
 
 
+def _reading(s: Standing, quarter: str, site: str, sku: str) -> float:
+    """Units whose ports read for prefill: all that serve, or those of them that no decode keeps busy."""
+    units = s.serving(quarter, site, sku)
+    if s.instance.settings["read_ports"] == "both":
+        return units
+    busy = sum(r.racks for r in s.decoding if (r.quarter, r.site, r.sku) == (quarter, site, sku))
+    return units - busy * s.sku[sku].present_share / s.sku[sku].usable_share
+
+
 def _readers(s: Standing, rows: Rows) -> None:
     limit = {r.sku: r.read_bytes_per_s for r in s.instance.rows(StoreReader)}
     size = {(r.t, r.workload, r.bucket, r.sku, r.store): r.read_bytes for r in s.instance.rows(Prefill)}
@@ -60,8 +69,14 @@ def _readers(s: Standing, rows: Rows) -> None:
             read = size[s.position[r.quarter], r.workload, r.bucket, r.sku, r.store]
             used[r.quarter, r.site, r.sku] += r.requests_per_s * read
     for (quarter, site, sku), value in sorted(used.items()):
-        most = limit[sku] * s.serving(quarter, site, sku)
+        most = limit[sku] * _reading(s, quarter, site, sku)
         rows.add("store readers", quarter, site, f"cmx by {sku}", value, most, "B/s")
+    if s.instance.settings["read_ports"] == "prefill":
+        for peer in s.instance.rows(PeerReader):
+            for (quarter, site, store), stored in s.stored.items():
+                if store == peer.store:
+                    most = peer.read_bytes_per_s * _reading(s, quarter, site, peer.sku)
+                    rows.add("peer readers", quarter, site, store, stored.read_bytes_per_s, most, "B/s")
 
 
 CHECK = Check(limits, cash=cash)

@@ -7,6 +7,7 @@ from typing import Any
 import pyomo.environ as pyo
 
 from procure.families.scales import BYTES_PER_UNIT, USD_PER_UNIT
+from procure.instance.tables import PeerReader
 from procure.program.declare import block_rows, recourse
 from procure.program.index import Index, group, lookup
 from procure.program.linear import Terms
@@ -48,12 +49,52 @@ def store_reads(m: Any, index: Index) -> None:
     m.store_reads = block_rows(sorted(index.reads), rule=rule)
 
 
+def _decoding_units(m: Any, index: Index, row: Terms, key: tuple[str, str, TimeKey], each: float) -> None:
+    """Add what the ports of units that decode do not read, where prefill reads through its own alone.
+
+    each · present[k]/usable[k] · Σ_p rate·rack_s·serve[p,s]        units that their work keeps from prefill
+    """
+    if index.instance.settings["read_ports"] == "prefill":
+        sku = index.sku[key[1]]
+        for p, site in index.serve_by_pool.get(key, []):
+            row.add(each * sku.present_share / sku.usable_share * p.rate * p.rack_s, m.serve[p.point, site])
+
+
+def peer_reads(m: Any, index: Index) -> None:
+    """With ``read_ports = "prefill"`` only units that do not decode read what lies with their peers.
+
+        Σ_{o from g on k} read_bytes·rate·prefill[o,s]
+            ≤ peer_bytes_per_s[g,k]·present[k]·((own − reserved)[s,k,t] − Σ_p rate·rack_s·serve[p,s]/usable[k])
+
+    TB/s, for memory and drives that the racks of a pod or site share. Otherwise the row is that of
+    :func:`store_reads`, whose units read no faster from each other.
+    """
+    limit = {(r.store, r.sku): r.read_bytes_per_s for r in index.instance.rows(PeerReader)}
+    reads = group(
+        (x for rows in index.reads.values() for x in rows if (x[0].store, x[0].sku) in limit),
+        lambda x: (x[0].at, x[1], x[0].store, x[0].sku),
+    )
+
+    def rule(m: Any, at: TimeKey, site: str, store: str, sku: str) -> Any:
+        row, each = Terms(), limit[store, sku] / BYTES_PER_UNIT
+        for o, s in reads[at, site, store, sku]:
+            row.add(o.read_bytes * o.rate / BYTES_PER_UNIT, m.prefill[o.option, s])
+        add_present(m, index, row, -each, (site, sku, at))
+        _decoding_units(m, index, row, (site, sku, at), each)
+        return row.at_most(0.0)
+
+    apart = index.instance.settings["read_ports"] == "prefill"
+    m.peer_reads = block_rows(sorted(reads) if apart else [], rule=rule)
+
+
 def reader_limit(m: Any, index: Index) -> None:
     """A pool reads shared stores no faster than the network ports of its units that serve allow.
 
         Σ_{g, o from g on k} read_bytes·rate·prefill[o,s] ≤ reader_bytes_per_s[k]·present[k]·(own − reserved)[s,k,t]
 
-    TB/s. Only CMX stands apart from its readers; all its stores g are read through the same ports.
+    TB/s. Only CMX stands apart from its readers; all its stores g are read through the same ports. With
+    ``read_ports = "prefill"`` the ports of units that decode read nothing: they are taken off as in
+    :func:`peer_reads`.
     """
     reads = group(
         (x for rows in index.reads.values() for x in rows if index.tier[x[0].store] == Tier.CMX),
@@ -64,7 +105,9 @@ def reader_limit(m: Any, index: Index) -> None:
         row = Terms()
         for o, s in reads[at, site, sku]:
             row.add(o.read_bytes * o.rate / BYTES_PER_UNIT, m.prefill[o.option, s])
-        add_present(m, index, row, -index.reader_bytes_per_s[sku] / BYTES_PER_UNIT, (site, sku, at))
+        each = index.reader_bytes_per_s[sku] / BYTES_PER_UNIT
+        add_present(m, index, row, -each, (site, sku, at))
+        _decoding_units(m, index, row, (site, sku, at), each)
         return row.at_most(0.0)
 
     m.reader_limit = block_rows(sorted(reads), rule=rule)
@@ -152,4 +195,4 @@ def add_cost(m: Any, index: Index, terms: Terms) -> None:
         terms.add(usd / USD_PER_UNIT, m.worn[at, site, store])
 
 
-PROGRAM = Part((store_reads, reader_limit, store_writes, store_wear), add_variables, add_cost)
+PROGRAM = Part((store_reads, peer_reads, reader_limit, store_writes, store_wear), add_variables, add_cost)
