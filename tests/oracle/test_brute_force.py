@@ -388,6 +388,16 @@ def racks_at_maxq() -> Any:
     return case, {VR: 3}
 
 
+def slow_ports_of_prefill() -> Any:
+    """Servers that read each other's memory through the ports of those that do not decode, and hand over all they can."""
+    figures = {("hgx-h20", "scale_out_bytes_per_s_per_gpu"): 7.5e7}
+    chat = {"chat": {"card": "gpt-oss-120b", "ttft_s": 60.0}}
+    settings = {"dram_home": "pod", "read_ports": "prefill", "peer_dram_bytes_per_s_per_gpu": 4e6}
+    case = tiny(skus=("hgx-h20",), peaks={"chat": [8, 8, 8]}, workloads=chat, figures=figures, settings=settings,
+                sites=places(2.0))  # fmt: skip
+    return case, {"hgx-h20": 6}
+
+
 CASES: list[tuple[Callable[[], Any], set[str], set[str]]] = [
     (racks_only, {GB}, set()),
     (ssd_against_recompute, {VR, KIT}, {"kits in hosts"}),
@@ -418,6 +428,7 @@ CASES: list[tuple[Callable[[], Any], set[str], set[str]]] = [
     (late_beyond_the_promise, {"hgx-h100"}, {"late first tokens"}),
     (nothing_returns_in_time, {"hgx-h200"}, {"late first tokens"}),
     (small_llms_on_whole_servers, {"hgx-h200"}, {"racks for whole instances"}),
+    (slow_ports_of_prefill, {"hgx-h20"}, {"scale-out sent", "scale-out received"}),
     (prefill_over_a_link, {"hgx-h20"}, {"link bandwidth"}),
     (instances_by_role, {"hgx-h200"}, {"racks for whole instances"}),
     (small_llms_with_a_server_down, {"hgx-h200"}, {"units left after a loss"}),
