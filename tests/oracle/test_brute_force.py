@@ -389,7 +389,7 @@ def racks_at_maxq() -> Any:
 
 
 def slow_ports_of_prefill() -> Any:
-    """Servers that read each other's memory through the ports of those that do not decode, and hand over all they can."""
+    """Servers read each other's memory by the ports of those that do not decode, and hand over all that they can."""
     figures = {("hgx-h20", "scale_out_bytes_per_s_per_gpu"): 7.5e7}
     chat = {"chat": {"card": "gpt-oss-120b", "ttft_s": 60.0}}
     settings = {"dram_home": "pod", "read_ports": "prefill", "peer_dram_bytes_per_s_per_gpu": 4e6}
