@@ -1,7 +1,8 @@
 """Decide what an AI datacenter should buy, quarter by quarter.
 
-The public interface is small: :class:`Case` is what the planner writes, :func:`solve` chooses,
-:class:`Plan` is the answer. Everything heavy is imported on first use, so that ``import procure`` is quick.
+The public interface is small: :class:`Case` is what the planner writes, :func:`solve` chooses, :class:`Plan` is the
+answer, and a :class:`Memory` of it makes the answer to a case that is alike quicker. Everything heavy is imported on
+first use, so that ``import procure`` is quick.
 """
 
 from importlib import import_module
@@ -10,13 +11,19 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from procure.case import Case
     from procure.plan import Plan
-    from procure.solver import solve
+    from procure.solver import Memory, solve
     from procure.study import sweep
 
 __version__ = "0.1.0"
-__all__ = ["Case", "Plan", "__version__", "solve", "sweep"]
+__all__ = ["Case", "Memory", "Plan", "__version__", "solve", "sweep"]
 
-_HOME = {"Case": "procure.case", "Plan": "procure.plan", "solve": "procure.solver", "sweep": "procure.study"}
+_HOME = {
+    "Case": "procure.case",
+    "Memory": "procure.solver",
+    "Plan": "procure.plan",
+    "solve": "procure.solver",
+    "sweep": "procure.study",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -14,9 +14,12 @@ from procure.solver.highs import (
     EXACT,
     INFINITY,
     Answer,
+    Basis,
     Options,
     OutOfTime,
+    basis_of,
     be_exact,
+    duals_at,
     load,
     new_solver,
     run,
@@ -35,12 +38,17 @@ MOST_PRICE = 1e3
 """M USD per basis point at most that the price on excess shortfall is, for the sake of the simplex."""
 
 
+Proof = Basis | np.ndarray
+"""What a cut follows from at whatever coefficients: the basis whose duals it has, or multipliers of the rows."""
+
+
 @dataclass(frozen=True)
 class Cut:
     """constant + slope · x ≤ θ (or ≤ 0 where ``feasibility``), x the master columns.
 
-    ``most`` is what the left-hand side exceeds the right-hand side by at most, within the bounds of all columns, and
-    ``whole`` marks the integer columns whose least is zero. One unit of such a column need not mend more than that:
+    ``most`` is what the left-hand side exceeds the right-hand side by at most, within the bounds of all columns,
+    ``whole`` marks the integer columns whose least is zero, and ``proof`` is what the cut follows from. One unit of
+    such a column need not mend more than that:
 
         slope_j ← max(slope_j, −most)   for whole columns
 
@@ -54,6 +62,7 @@ class Cut:
     feasibility: bool
     most: float
     whole: np.ndarray
+    proof: Proof
 
     @cached_property
     def tight(self) -> np.ndarray:
@@ -222,7 +231,8 @@ class Block:
             return self.breach(x)
         assert answer.values is not None
         assert answer.objective is not None
-        return Outcome(self._cut(answer, feasibility=True), None, answer.values[:-1], answer.objective)
+        cut = self._cut(answer, True, basis_of(self._least_short))
+        return Outcome(cut, None, answer.values[:-1], answer.objective)
 
     def breach(self, x: np.ndarray) -> Outcome:
         """The least breach of all rows together, each relative to its largest coefficient, and its feasibility cut."""
@@ -231,7 +241,7 @@ class Block:
         answer = self._run(self._least_broken, x)
         if answer.status != "optimal":
             raise RuntimeError(f"the rows of block {self.at.words} could not be loosened: HiGHS says {answer.status}")
-        return Outcome(self._cut(answer, feasibility=True), None, None, float("inf"))
+        return Outcome(self._cut(answer, True), None, None, float("inf"))
 
     def _breakable(self) -> Any:
         """The block with every row elastic on both sides."""
@@ -257,14 +267,27 @@ class Block:
     def _served(self, answer: Answer) -> Outcome:
         assert answer.values is not None
         cost = float(self._cost @ answer.values)
-        return Outcome(self._cut(answer, feasibility=False), cost, answer.values[:-1], 0.0)
+        cut = self._cut(answer, False, basis_of(self._cheapest))
+        return Outcome(cut, cost, answer.values[:-1], 0.0)
 
-    def _cut(self, answer: Answer, feasibility: bool) -> Cut:
+    def _cut(self, answer: Answer, feasibility: bool, basis: Basis | None = None) -> Cut:
         assert answer.row_dual is not None
         cut = self.cut(answer.row_dual, feasibility, DUAL_SLACK)
         if cut is None:
             raise RuntimeError(f"the duals of block {self.at.words} leave a column without a price")
-        return cut
+        return cut if basis is None else replace(cut, proof=basis)
+
+    def recall(self, proof: Proof, feasibility: bool) -> Cut | None:
+        """The cut that a proof gives at the coefficients of this block, whatever those that it was found at.
+
+        It is valid at any; how tight it is depends on how far they are. Duals of a basis move with the coefficients,
+        so that as a rule few reduced costs are of the wrong sign; multipliers stay as they are.
+        """
+        if not isinstance(proof, Basis):
+            return self.cut(proof, feasibility, DUAL_SLACK)
+        duals = duals_at(self._least_short if feasibility else self._cheapest, proof)
+        cut = self.cut(duals, feasibility, DUAL_SLACK) if np.isfinite(duals).all() else None
+        return None if cut is None else replace(cut, proof=proof)
 
     def cut(self, multipliers: np.ndarray, feasibility: bool, slack: float = DUAL_ROUNDING) -> Cut | None:
         """The cut that any multipliers λ of the rows give, by weak duality.
@@ -291,4 +314,5 @@ class Block:
         lower, upper = self._master_bounds
         used = slope != 0.0
         most = constant + float(np.maximum(slope[used] * lower[used], slope[used] * upper[used]).sum())
-        return Cut(self.number, constant, slope, feasibility, most - (0.0 if feasibility else self.floor), self._whole)
+        most -= 0.0 if feasibility else self.floor
+        return Cut(self.number, constant, slope, feasibility, most, self._whole, multipliers)

@@ -305,6 +305,47 @@ def read_answer(solver: Any, is_mip: bool) -> Answer:
     return Answer(word, values, objective, objective if word == "optimal" else None, duals)
 
 
+@dataclass(frozen=True)
+class Basis:
+    """Which columns and rows of a linear program are basic, and at which bound the others are, as HiGHS counts them."""
+
+    columns: np.ndarray
+    rows: np.ndarray
+
+
+_STATUSES = list(highspy.HighsBasisStatus.__members__.values())
+AT_LOWER, BASIC = (int(status) for status in (highspy.HighsBasisStatus.kLower, highspy.HighsBasisStatus.kBasic))
+"""What a column and a row are that a basis does not know."""
+
+
+def basis_of(solver: Any) -> Basis:
+    """The basis that the last run of a linear program ended with."""
+    basis = solver.getBasis()
+    columns, rows = (np.array([int(v) for v in side], dtype=np.int8) for side in (basis.col_status, basis.row_status))
+    return Basis(columns, rows)
+
+
+def begin_from(solver: Any, basis: Basis) -> None:
+    """Let the next run begin from a basis, which HiGHS completes where it is none of the program any more."""
+    status = {int(one): one for one in _STATUSES}
+    begun = highspy.HighsBasis()
+    begun.valid = begun.alien = True
+    begun.col_status = [status[int(v)] for v in basis.columns]
+    begun.row_status = [status[int(v)] for v in basis.rows]
+    if solver.setBasis(begun) == highspy.HighsStatus.kError:
+        raise RuntimeError("HiGHS refused the basis")
+
+
+def duals_at(solver: Any, basis: Basis) -> np.ndarray:
+    """Row duals of a basis at the present coefficients, optimal or not: no iteration is made."""
+    begin_from(solver, basis)
+    set_option(solver, "simplex_iteration_limit", 0)
+    solver.run()
+    set_option(solver, "simplex_iteration_limit", highspy.kHighsIInf)
+    duals = np.array(solver.getSolution().row_dual)
+    return duals if len(duals) == solver.getNumRow() else np.full(solver.getNumRow(), np.nan)
+
+
 def write_mps(compiled: Compiled, cost: np.ndarray, row_upper: np.ndarray, col_upper: np.ndarray, path: Path) -> None:
     """Write a program in plain MPS, objective in M USD; a path ending in .mps is required by HiGHS."""
     solver = new_solver(Options())

@@ -55,8 +55,9 @@ class LeastShort(Search):
             outcome = self._relaxation()
             if outcome is not None:
                 return outcome
-            # What service costs is known from its duals, whatever fleets turn out to be short of beyond the relaxation.
-            self._relaxation_of("cost", max(self.bound, 0.0) + self._target())
+            if self.parent.hint is None:
+                # What service costs is known from its duals, whatever fleets turn out to be short of beyond it.
+                self._relaxation_of("cost", max(self.bound, 0.0) + self._target())
         self.bound = max(self.bound, 0.0)
         cpu_s = ROUGH_SECONDS
         while self._gap() > self._target() and self.options.left() > 0:

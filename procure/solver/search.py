@@ -37,6 +37,8 @@ LEAST_ROUNDS = 4
 """Masters of the relaxation that are asked for cuts around its optimum, though its duals give the bound at once."""
 PATIENCE = 6
 """Masters of the relaxation that may pass without the bound moving much."""
+PATIENCE_ALIKE = 2
+"""The same where cuts of a case alike are known, which as a rule are all that are needed."""
 CLEARLY = 1e-6
 """Units of the column that mends it most by which a cut is moved that keeps being broken by rounding."""
 ROUGH_SECONDS = 10.0
@@ -170,7 +172,9 @@ class Search:
             return self._finish()
 
     def _search(self) -> Solution:
-        if self.parent.nearest is None:
+        if self.parent.hint is not None:
+            self._begin_like(self.parent.hint)
+        elif self.parent.nearest is None:
             self._begin()
         elif not tolerates(self.most_short):
             self._take_over(self.parent.nearest)
@@ -222,6 +226,15 @@ class Search:
         found = self.master.whole(ROUGH_GAP, ROUGH_SECONDS, INFINITY, None)
         if found.x is not None and found.theta is not None:
             self._visit(found.x, found.theta)
+
+    def _begin_like(self, point: np.ndarray) -> None:
+        """Ask about the best fleet near that of a case that is alike, or about the cheapest that its cuts allow."""
+        found = self.master.near(point, NEAR_UNITS, NEAR_GAP, ROUGH_SECONDS)
+        if found.x is not None and found.theta is not None:
+            self._visit(found.x, found.theta)
+        if self.best is None:
+            self._begin()
+        self.options.report(self.objective, self._incumbent(), None)
 
     def _take_over(self, x: np.ndarray) -> None:
         """Take the nearest fleet of earlier stages for the incumbent, as far as this stage allows its shortfall."""
@@ -374,9 +387,10 @@ class Search:
 
     def _stalled(self, bounds: list[float]) -> bool:
         """Whether the last masters of the relaxation moved the bound too little to go on."""
-        if len(bounds) <= PATIENCE:
+        patience = PATIENCE if self.parent.hint is None else PATIENCE_ALIKE
+        if len(bounds) <= patience:
             return False
-        moved = bounds[-1] - bounds[-1 - PATIENCE]
+        moved = bounds[-1] - bounds[-1 - patience]
         return moved <= self._target() * (abs(bounds[-1]) if self.objective == "cost" else 1.0) / 5
 
     def whole_relaxation(self) -> tuple[np.ndarray | None, float]:
@@ -384,6 +398,8 @@ class Search:
 
         Its row duals are the first cuts: with them alone the master's relaxation is as high as the whole one.
         """
+        if self.parent.hint is not None:
+            return self.best, float("inf")
         if self.parent.relaxed is not None:  # of a stage that allowed less shortfall, and its cuts are known
             return self.parent.relaxed, float("inf")
         return self._relaxation_of(self.objective, self.most_short)

@@ -38,6 +38,7 @@ from procure.solver.explain import causes
 from procure.solver.fair import even_out
 from procure.solver.held import Hold, held
 from procure.solver.highs import Options, Progress, relative_gap, write_mps
+from procure.solver.memory import Memory
 from procure.solver.solution import Solution
 from procure.solver.steady import steady
 from procure.solver.violation import smallest_violation
@@ -89,6 +90,7 @@ def solve(  # noqa: PLR0913 - one option of the search each, by name
     progress: Callable[[Progress], None] | None = None,
     stop: Callable[[], bool] | None = None,
     mps: str | Path | None = None,
+    memory: Memory | None = None,
 ) -> Plan:
     """Choose what to buy: least shortfall first, then least net present cost.
 
@@ -103,6 +105,8 @@ def solve(  # noqa: PLR0913 - one option of the search each, by name
         progress: called with what is known, from the first second on.
         stop: asked often while the search runs; once it is true, the best plan so far is kept as at a time limit.
         mps: file to write the final stage's whole program to, in plain MPS with money in M USD.
+        memory: what earlier searches of cases alike have left; it is read, and renewed with what this one leaves. The
+            same gap is reached in a fraction of the time where a price, a limit, a budget or a load has moved.
 
     Returns:
         the plan, verified; its status says whether it is optimal within the gap, short of demand, or cut off.
@@ -114,7 +118,7 @@ def solve(  # noqa: PLR0913 - one option of the search each, by name
     """
     options = Options(gap, time_limit_s, threads, seed, progress, stop)
     options.report("sizing", None, None)
-    return plan_of(case, build(case), options, method, mps)
+    return plan_of(case, build(case), options, method, mps, memory=memory)
 
 
 def plan_of(
@@ -124,6 +128,7 @@ def plan_of(
     method: Method = "decomposed",
     mps: str | Path | None = None,
     holds: Sequence[Hold] = (),
+    memory: Memory | None = None,
 ) -> Plan:
     """The plan of a case whose instance is at hand; as :func:`solve`, whose ``options`` began when the case was taken.
 
@@ -141,7 +146,7 @@ def plan_of(
     free, compiled = compiled, held(compiled, program, holds, instance.quarters)
     clock.lap("build")
     options.standing = free.standing
-    least_short, final = _stages(compiled, options, method, instance)
+    least_short, final = _stages(compiled, options, method, instance, memory)
     if mps is not None:
         _write_mps(compiled, _held(least_short, compiled), Path(mps))
     clock.lap("solve")
@@ -173,14 +178,16 @@ def plan_of(
     return plan.verified(checks, clock.seconds)
 
 
-def _stages(compiled: Compiled, options: Options, method: Method, instance: Instance) -> tuple[Solution, Solution]:
+def _stages(
+    compiled: Compiled, options: Options, method: Method, instance: Instance, memory: Memory | None
+) -> tuple[Solution, Solution]:
     """Least shortfall, then least cost at that shortfall.
 
     Whether everything can be served is asked first, since the cost stage with no shortfall allowed answers it for most
     cases at once. Where it ends without a plan, the least shortfall is asked for: a short plan is one.
     """
     if method == "decomposed":
-        decomposition = Decomposition(compiled, options)
+        decomposition = Decomposition(compiled, options, memory)
         run: Callable[[str, float | None], Solution] = decomposition.solve
         share: Callable[[float], AbstractContextManager[None]] = options.share
     else:  # a run of the whole program must not end early where it has a plan

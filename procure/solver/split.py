@@ -40,6 +40,8 @@ class Split:
         self.nearest: np.ndarray | None = None
         """The fleet that falls least short of those asked about, the cheapest of them, with its shortfall."""
         self._nearest_rank = float("inf"), float("inf")
+        self.hint: np.ndarray | None = None
+        """The fleet of a case that is alike, which need not fit this one."""
         self.relaxed: np.ndarray | None = None
         """The optimum of the whole relaxation of cost, once one was found."""
 

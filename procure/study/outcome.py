@@ -17,7 +17,7 @@ from procure.instance import Cache, build
 from procure.plan import Plan, Status
 from procure.plan.tables import UnitCost
 from procure.plan.unit_costs import BLENDED
-from procure.solver import Infeasible, NoPlan, Options, plan_of
+from procure.solver import Infeasible, Memory, NoPlan, Options, plan_of
 from procure.study.change import Change, Effort, changed, holds_of
 from procure.timekey import grouped, summed
 
@@ -80,11 +80,15 @@ def is_bug(error: str) -> bool:
 
 
 class Solver:
-    """Works out changes of one case, one after the other, keeping the stages of their instances."""
+    """Works out changes of one case, one after the other, keeping what instances and searches leave.
+
+    Each search begins with what the one before it has left, so that within the gap asked for a plan may depend on which
+    changes its process worked out before.
+    """
 
     def __init__(self, case: Case, effort: Effort, points: Path | None) -> None:
         self._case, self._effort, self._points = case, effort, points
-        self._cache = Cache()
+        self._cache, self._memory = Cache(), Memory()
 
     def outcome(self, number: int, change: Change, stop: Callable[[], bool]) -> Outcome:
         """What comes of a change; whatever is raised is a reason. Its plan is stored under its number."""
@@ -110,7 +114,8 @@ class Solver:
         self._cache.ran = []
         options = Options(effort.gap, effort.time_limit_s, effort.threads, effort.seed, stop=stop)
         case = changed(self._case, change)
-        return plan_of(case, build(case, self._cache), options, effort.method, holds=holds_of(case, change))
+        instance, holds = build(case, self._cache), holds_of(case, change)
+        return plan_of(case, instance, options, effort.method, holds=holds, memory=self._memory)
 
 
 def facts_of(plan: Plan) -> dict[str, Any]:

@@ -232,7 +232,7 @@ def test_a_unit_that_is_many_times_the_demand_is_bought_all_the_same_and_nothing
 
 def test_a_tight_cut_turns_down_the_same_whole_fleets_and_leaves_continuous_columns_alone():
     """5 short: one of the first column mends 1e12, of the second 2, of the third, which is not whole, 100."""
-    cut = Cut(0, 5.0, np.array([-1e12, -2.0, -100.0]), True, 5.0, np.array([True, True, False]))
+    cut = Cut(0, 5.0, np.array([-1e12, -2.0, -100.0]), True, 5.0, np.array([True, True, False]), np.zeros(1))
     assert cut.tight.tolist() == [-5.0, -2.0, -100.0]
     assert cut.scale == 100.0
     assert cut.moved(1.0).tight.tolist() == [-6.0, -2.0, -100.0]

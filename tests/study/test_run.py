@@ -48,7 +48,7 @@ def known(monkeypatch: Any) -> None:
     Instances are built as ever, in stages. :func:`whole` and what is about the search itself do without.
     """
 
-    def plan_of(case: Any, instance: Any, options: Any, method: Any, holds: Any) -> Plan:
+    def plan_of(case: Any, instance: Any, options: Any, method: Any, **more: Any) -> Plan:
         return planned(case, gap=options.gap, method=method)
 
     monkeypatch.setattr("procure.study.outcome.plan_of", plan_of)
