@@ -29,6 +29,10 @@ ROUNDING = 1e-9
 """A mean and a p99 worked out from each other may differ by this share."""
 
 
+TWO_SITES = "two_sites"
+"""What a workload asks for that any one site may be lost of."""
+
+
 @dataclass
 class Names:
     """What the names in a case may refer to."""
@@ -161,7 +165,20 @@ def agreement(tables: Tables, settings: Settings, catalogue: Catalogue, cards: M
     faults += _sites(tables, catalogue, first)
     faults += _owned(tables, catalogue, quarters)
     faults += _between_sites(tables, catalogue)
+    faults += _second_site(tables, settings)
     return faults
+
+
+def _second_site(tables: Tables, settings: Settings) -> list[Fault]:
+    """A workload that survives the loss of a site is served at another one."""
+    sites = sorted({str(row["site"]) for _, _, row in _rows(tables, "sites")})
+    if len(sites) != 1:
+        return []
+    expected = f"A second site in sites.csv: without {sites[0]} nothing is left. Or none, n+1 or n+2."
+    if settings.resilience == TWO_SITES:
+        return [Fault(FILE, 0, "resilience", TWO_SITES, expected)]
+    asking = [(file, line) for file, line, row in _rows(tables, "workloads") if row["resilience"] == TWO_SITES]
+    return [Fault(file, line, "resilience", TWO_SITES, expected) for file, line in asking]
 
 
 def _between_sites(tables: Tables, catalogue: Catalogue) -> list[Fault]:

@@ -18,7 +18,7 @@ import pandas as pd
 from procure import performance
 from procure.instance.service import LEAST_TPS, Load, machines, percentile_factor, phases
 from procure.instance.standing import Standing
-from procure.instance.tables import InstanceRate, InstanceRow, Prefill, Rate, Serve, SkuRow, Workload
+from procure.instance.tables import InstanceRate, InstanceRow, Prefill, Rate, Resilience, Serve, SkuRow, Workload
 from procure.schema import RECOMPUTE, Role, SkuKind
 
 if TYPE_CHECKING:
@@ -28,7 +28,9 @@ if TYPE_CHECKING:
 
 F = TypeVar("F")
 
-READ = ("serve", "prefill", "rates", "skus", "workloads", "fixed", "resource_use", "quarters", "pool_roles")
+READ = (
+    "serve", "prefill", "rates", "skus", "workloads", "resilience", "fixed", "resource_use", "quarters", "pool_roles",
+)  # fmt: skip
 """Tables that instances follow from."""
 SIZES = ["t", "workload", "bucket", "deployment", "gpus", "share"]
 EQUAL = 1e-9
@@ -102,11 +104,12 @@ def instances(
     """The tables ``instances`` and ``instance_rates``.
 
     On each deployment the instances of an LLM have one size in a quarter: the one that carries its whole load with the
-    fewest units, of those at least as large as the case states (``instance_gpus``). By ``instance_roles`` an instance
-    prefills or decodes (``apart``), or does both (``shared``); ``by_load``: both where one instance carries the whole
-    load on some pool in fewer units than instances for each role. Loads that at most ``whole_instances_up_to``
-    instances of the smallest size carry, prefill and decode together on the pool where that is fewest, are counted in
-    whole ones, where one of them is at least ``whole_instances_least_share`` of what all loads would take there.
+    fewest units, of those at least as large as the case states (``instance_gpus``), units down included that it is to
+    survive. By ``instance_roles`` an instance prefills or decodes (``apart``), or does both (``shared``); ``by_load``:
+    both where one instance carries the whole load on some pool in fewer units than instances for each role. Loads that
+    at most ``whole_instances_up_to`` instances of the smallest size carry, prefill and decode together on the pool
+    where that is fewest, are counted in whole ones, where one of them is at least ``whole_instances_least_share`` of
+    what all loads would take there.
 
     Args:
         tables: those named in :data:`READ`.
@@ -131,10 +134,11 @@ def instances(
     both = _both(decoding, filling, sku)
     small = _small(decoding, filling, case.settings)
     one = _for_both(both, decoding, filling, case.settings.instance_roles)
-    shared = _fewest([found for found in both if found.of in one], Role.BOTH)
-    apart = _fewest([found for found in decoding if found.lpx_sku or found.of not in one], Role.DECODE)
+    losses = _Losses.of(tables["resilience"], llm, sku, case.settings.utilisation_cap)
+    shared = _fewest([found for found in both if found.of in one], Role.BOTH, losses)
+    apart = _fewest([found for found in decoding if found.lpx_sku or found.of not in one], Role.DECODE, losses)
     among = {found.group for found in shared}
-    alone = _fewest([found for found in filling if found.group not in among], Role.PREFILL)
+    alone = _fewest([found for found in filling if found.group not in among], Role.PREFILL, losses)
     chosen = [(found, Role.DECODE) for found in apart]
     chosen += [(found, Role.BOTH) for found in shared] + [(found, Role.PREFILL) for found in alone]
     rows = [
@@ -325,15 +329,41 @@ def _for_both(both: list[_Sized], decoding: list[_Sized], filling: list[_Sized],
     return {one.of for one in both if one.whole <= 1 and one.units < sum(apart[one.group]) - EQUAL}
 
 
-def _fewest(found: list[_Sized], role: Role) -> list[_Sized]:
+class _Losses(NamedTuple):
+    """Units that each LLM is to survive the loss of; those that are left are all up, and none of them is a spare."""
+
+    down: Mapping[str, int]
+    sku: Mapping[str, SkuRow]
+    cap: float
+
+    @classmethod
+    def of(
+        cls, resilience: pd.DataFrame, llm: Mapping[str, str], sku: Mapping[str, SkuRow], cap: float
+    ) -> _Losses:  # fmt: skip
+        """From what workloads ask for: of an LLM the most."""
+        down: dict[str, int] = {}
+        for row in Resilience.rows(resilience):
+            down[llm[row.workload]] = max(down.get(llm[row.workload], 0), row.units_down)
+        return cls(down, sku, cap)
+
+    def units(self, one: _Sized) -> float:
+        """Units that stand for instances of a size: those of the whole load, or what is left of it and those down."""
+        down = self.down.get(one.llm, 0)
+        left = math.ceil(one.load * self.sku[one.sku].usable_share / self.cap - EQUAL) * one.units
+        return max(one.whole * one.units, left + down if down else 0.0)
+
+
+def _fewest(found: Sequence[_Sized], role: Role, losses: _Losses) -> list[_Sized]:
     """Of every deployment the size that carries the load with the fewest units; of equals the smallest.
 
-    Of instances that do both, the fewest of equals: one that carries all is why they do.
+    Of instances that do both, the fewest of equals: one that carries all is why they do. Where units may be down the
+    smallest in any role, of which the fewest are lost.
     """
     best: dict[Any, tuple[float, float, int]] = {}
     chosen: dict[Any, _Sized] = {}
     for one in found:
-        order = round(one.whole * one.units, 9), one.whole if role is Role.BOTH else 0.0, one.gpus
+        by_count = role is Role.BOTH and not losses.down.get(one.llm, 0)
+        order = round(losses.units(one), 9), one.whole if by_count else 0.0, one.gpus
         if one.group not in best or order < best[one.group]:
             best[one.group], chosen[one.group] = order, one
     return list(chosen.values())

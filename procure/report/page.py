@@ -75,6 +75,7 @@ def render(plan: Plan) -> str:
         placement=words.placement_sentence(plan),
         modes=words.mode_sentences(plan),
         instances=words.instance_sentences(plan),
+        losses=words.loss_sentences(plan),
         spans=[span.word for span in Span],
         causes=words.causes(plan, Span.PLANNED),
         later_causes=words.causes(plan, Span.LOOKAHEAD),

@@ -17,6 +17,10 @@ from procure.schema import Span
 _COLOURS = {Status.OPTIMAL: "green", Status.SHORT: "yellow", Status.LIMIT: "yellow", Status.UNVERIFIED: "red"}
 
 
+LOSSES = 5
+"""Losses that the terminal tells in words, those that take most first; page and workbook have all."""
+
+
 def print_plan(plan: Plan, console: Console) -> None:
     """Print the recommended orders, limits that bind, shortfall by cause, failed checks and, last, status and cost."""
     table = Table(title=f"Purchase plan {escape(words.plan_name(plan))}".strip(), title_justify="left")
@@ -49,6 +53,14 @@ def print_plan(plan: Plan, console: Console) -> None:
         console.print(f"[bold]modes[/bold]  {escape(sentence)}", highlight=False)
     for sentence in words.instance_sentences(plan):
         console.print(f"[bold]whole[/bold]  {escape(sentence)}", highlight=False)
+    heavy, light = words.loss_sentences(plan)
+    for sentence in heavy[:LOSSES]:
+        console.print(f"[bold]loss[/bold]   {escape(sentence)}", highlight=False)
+    told = [(len(heavy) - LOSSES, "after which loads are short"), (len(light), "that what is left carries")]
+    for number, kind in told:
+        if number > 0:
+            counted = f"{number:,} {'more ' if heavy else ''}{'loss' if number == 1 else 'losses'}"
+            console.print(f"[bold]loss[/bold]   {counted} {kind} (see the page)")
     for span, label in ((Span.PLANNED, "short"), (Span.LOOKAHEAD, "later")):
         for sentence in words.causes(plan, span):
             console.print(f"[bold]{label}[/bold]  {escape(sentence)}", highlight=False)

@@ -10,11 +10,13 @@ from procure.families.contents import given_limits
 from procure.plan import Plan, Status
 from procure.plan.sales import sales_summary
 from procure.plan.summary import Sale, Summary, gap_of_decided
-from procure.plan.tables import ExpansionOrder, Instances, Limit, Modes, Shipped, UnitCost
+from procure.plan.tables import ExpansionOrder, Instances, Limit, Modes, Shipped, Survival, UnitCost
 from procure.quarter import quarter_ranges
-from procure.schema import Span, Unit
+from procure.schema import Lost, Span, Unit
 from procure.timekey import grouped, summed, unmixed
 
+NO_LOSS = 1e-6
+"""Share of what a load needs after a loss that is rounding."""
 UNCOUNTED = 0.05
 """Racks beyond which it is said what whole instances would add."""
 LINK = "link bandwidth"
@@ -279,6 +281,49 @@ def mode_sentences(plan: Plan) -> list[str]:
             f"{most.saved_kw:,.0f} kW; {count_of(len(rows), 'planned quarter')} with units at Max-Q."
         )
     return sentences
+
+
+def loss_sentences(plan: Plan) -> tuple[list[str], list[str]]:
+    """What each loss takes in the planned quarter in which it takes most against what is left.
+
+    First losses after which not all loads have what they need, then those that the units left carry.
+    """
+    worst: dict[tuple[str, Lost, str, str], Survival] = {}
+    planned = set(planned_quarters(plan))
+    for row in plan.rows(Survival):
+        key = (row.site, row.loss, row.lost, row.sku)
+        if row.quarter in planned and (key not in worst or _tighter(row, worst[key])):
+            worst[key] = row
+    short = [row for row in worst.values() if row.short_share > NO_LOSS]
+    rest = [row for row in worst.values() if row.short_share <= NO_LOSS]
+    return [_loss(row) for row in sorted(short, key=lambda r: -r.short_share)], [_loss(row) for row in rest]
+
+
+def _tighter(row: Survival, other: Survival) -> bool:
+    return row.racks_needed * max(other.racks_there, 0.0) > other.racks_needed * max(row.racks_there, 0.0) or (
+        row.racks_there <= 0 and other.racks_there > 0
+    )
+
+
+def _loss(row: Survival) -> str:
+    """One loss, as ``without cmx:cmx-enclosure at lakeside coding needs 74.6 of 41 vr-nvl72 in 2027Q3 (...)``."""
+    lost = {
+        Lost.RACK: f"with one {row.lost} fewer at {row.site}",
+        Lost.CMX_RACK: f"with one CMX rack fewer at {row.site}",
+        Lost.STORE: f"without {row.lost} at {row.site}",
+        Lost.CACHES: f"without any cache at {row.site}",
+        Lost.SITE: f"without {row.site}",
+    }[row.loss]
+    beside = "" if row.loss in (Lost.RACK, Lost.SITE) else f" ({row.workloads} read it)"
+    short = row.short_share > NO_LOSS
+    told = f"{share(row.short_share)} is not there" if short else "enough"
+    amounts = f"{row.racks_needed:,.1f} of {figure(max(row.racks_there, 0.0))} {row.sku}"
+    text = f"{lost} the load{beside} needs {amounts} in {row.quarter}: {told}"
+    if row.asked:
+        text += f"; {row.asked} must be served then" + (", others are shed" if short else "")
+    if row.loss is Lost.RACK and row.likely_down > 1:
+        text += f"; {row.likely_down} are to be planned as down"
+    return f"{text}."
 
 
 def instance_sentences(plan: Plan) -> list[str]:

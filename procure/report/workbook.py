@@ -23,6 +23,7 @@ from procure.report.sheets.money import money_sheet
 from procure.report.sheets.premises import premises_sheet
 from procure.report.sheets.purchases import purchases_sheet
 from procure.report.sheets.service import service_sheet
+from procure.report.sheets.survival import survival_sheet
 from procure.report.styles import properties
 from procure.report.words import plan_name
 
@@ -55,6 +56,7 @@ def build(plan: Plan) -> list[Sheet]:
         money.book,
         service.book,
         instances_sheet(plan, timeline),
+        survival_sheet(plan, timeline),
         kv_sheet(plan, timeline),
     )
     sheets = [about.sheet, *(book.sheet for book in books), premises]

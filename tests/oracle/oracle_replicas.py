@@ -29,11 +29,18 @@ class Replica:
     """Instances for the whole load."""
     shares: Any
     """By (workload, bucket): throughput over the best layout's."""
+    up: float
+    """Share of the racks that is up and no spare."""
 
     @property
     def taken(self) -> float:
         """Racks for the whole load."""
         return math.ceil(self.load - EQUAL) * self.racks
+
+    def standing(self, down: int) -> float:
+        """Racks for the whole load, or with so many down: all others are up, and carry it."""
+        left = math.ceil(self.load * self.up - EQUAL) * self.racks
+        return round(max(self.taken, left + down if down else 0.0), 9)
 
 
 def llm_of(service: Any, w: str) -> Llm:
@@ -57,12 +64,15 @@ def replicas(service: Any, t: int) -> dict[tuple[Llm, str, str], tuple[Replica, 
         whole = few and _worth_counting(service, t, served, decode, prefill)
         both = {pool: _both(service, sizes, prefill[pool], pool) for (pool, lpx), sizes in decode.items() if not lpx}
         mixed = _one_for_both(service, decode, prefill, both)
+        down = max({"n+1": 1, "n+2": 2}.get(service.workloads[w].resilience, 0) for w in workloads)
         for (pool, lpx), sizes in decode.items():
             if lpx or not mixed:
-                found[llm, pool + ("+" + lpx if lpx else ""), "decode"] = (min(sizes, key=_order), whole)
+                best = min(sizes, key=lambda x: (x.standing(down), x.gpus))
+                found[llm, pool + ("+" + lpx if lpx else ""), "decode"] = (best, whole)
         for pool, one in prefill.items():
             if mixed and pool in both:
-                chosen = min(both[pool], key=lambda x: (round(x.taken, 9), math.ceil(x.load - EQUAL), x.gpus))
+                count = (lambda x: 0) if down else (lambda x: math.ceil(x.load - EQUAL))
+                chosen = min(both[pool], key=lambda x: (x.standing(down), count(x), x.gpus))
                 found[llm, pool, "both"] = (chosen, whole)
             else:
                 found[llm, pool, "prefill"] = (one, whole)
@@ -89,10 +99,6 @@ def _worth_counting(service: Any, t: int, served: dict[Llm, list[str]], decode: 
     return max(parts) >= service.s.whole_instances_least_share
 
 
-def _order(one: Replica) -> tuple[float, int]:
-    return (round(one.taken, 9), one.gpus)
-
-
 def deployments(service: Any, t: int) -> list[tuple[str, str]]:
     """Pools that may stand, alone and with LPX beside them."""
     return [
@@ -112,7 +118,7 @@ def _replica(service: Any, pool: str, gpus: int, racks: float, shares: Any) -> R
     each = service.sku[pool].gpus
     works = service.up * service.s.utilisation_cap * gpus / each
     takes = 1 / (each // gpus) if gpus <= each else math.ceil(gpus / each)
-    return Replica(gpus, takes, works, racks / works, shares)
+    return Replica(gpus, takes, works, racks / works, shares, service.up)
 
 
 def _decoding(service: Any, t: int, workloads: list[str], pool: str, lpx: str) -> list[Replica]:

@@ -370,7 +370,7 @@ def drives_may_be_lost() -> Any:
 
 
 def an_lpx_rack_may_be_down() -> Any:
-    """One more of the LPX racks and one more of the racks beside them."""
+    """A copy takes two of three LPX racks: one is to spare as it is. The rack beside them needs a second one."""
     return lpx_copies(12.0, 5, resilience="n+1")
 
 

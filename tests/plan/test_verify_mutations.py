@@ -67,10 +67,17 @@ def linked() -> Solved:
     return solved(linked_sites())
 
 
+@pytest.fixture(scope="module")
+def doubled() -> Solved:
+    """Two sites, each able to carry the load."""
+    sites = ({"site": "a", "positions": 4.0}, {"site": "b", "positions": 4.0})
+    return solved(tiny(sites=sites, settings={"resilience": "two_sites"}))
+
+
 @pytest.fixture
-def of_table(table, full, linked) -> Solved:
+def of_table(table, full, linked, doubled) -> Solved:
     """A plan in which the table has rows."""
-    return linked if table == "shipments" else full
+    return {"shipments": linked, "fallback": doubled}.get(table, full)
 
 
 @pytest.mark.slow

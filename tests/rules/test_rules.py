@@ -3,6 +3,7 @@
 import pytest
 
 from procure.rules.caches import held_seconds
+from procure.rules.failures import availability, likely_down
 from procure.rules.payments import due, due_by_line, paid_share
 from procure.rules.worth import book_usd, residual_usd, sale_usd
 
@@ -51,3 +52,19 @@ def test_no_unit_is_worth_more_than_was_paid():
 @pytest.mark.parametrize(("released", "reached", "seconds"), [(0.0, 0.5, 60.0), (0.5, 1.0, 30.0), (0.5, 0.5, 45.0)])
 def test_a_cache_is_held_until_a_return_that_reaches_it_takes_it_back(released, reached, seconds):
     assert held_seconds(60.0, released, reached) == pytest.approx(seconds)
+
+
+def test_units_that_are_down_are_those_of_the_binomial():
+    """With 3% down short at most 5% of the time, as published planning tables have it; and by hand for two units."""
+    racks = (4, 8, 16, 32, 64, 128)
+    assert [likely_down(n, 0.97) for n in racks] == [1, 1, 2, 3, 4, 7]
+    assert [likely_down(n, 0.97, 0.01) for n in racks] == [1, 2, 3, 4, 6, 9]
+    assert likely_down(2, 0.9, 0.18) == 1  # 0.81 both up, 0.18 one down
+    assert likely_down(2, 0.9, 0.20) == 0
+    assert (likely_down(5, 1.0), likely_down(5, 0.0), likely_down(0, 0.97)) == (0, 5, 0)
+
+
+def test_availability_is_time_between_failures_over_that_and_repair():
+    """9 events of 12 hours and 0.3 of 120 hours a year: 144 hours of 8,760 + 144."""
+    assert availability(9.3, 144 / 9.3) == pytest.approx(8_760 / 8_904)
+    assert availability(0.0, 100.0) == 1.0
