@@ -30,6 +30,7 @@ from procure.case.settings import FILE, build, parse_toml
 from procure.catalogue import Catalogue, Fact, Packaged
 from procure.errors import Fault, InputError, nearest
 from procure.files import fill_folder
+from procure.rules.objective import Objective
 
 
 @dataclass(frozen=True)
@@ -154,6 +155,11 @@ class Case(Resolved):
         case = cls(settings, frames, catalogue, cards, tuple(used), filled, given, stated, folder)
         said += in_doubt.unread(tables["premises"], case.rests_on) if tables["premises"].rows else []
         return replace(case, doubts=tuple(sorted(set(said))))
+
+    @property
+    def objective(self) -> Objective:
+        """What a plan of the case is chosen by."""
+        return Objective(self.settings.objective)
 
     @property
     def source(self) -> Path | None:

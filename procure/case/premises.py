@@ -218,7 +218,7 @@ PLANS_DO_NOT_READ = ("latency_per_month", "early_spread_per_month", "gather_effi
 
 def _inert_settings(case: Resolved) -> set[str]:
     """Settings that no coefficient of this case reads; those that workloads state themselves are among them."""
-    inert = {"name", "description", "objective"}
+    inert = {"name", "description"}
     growth = case.tables["workloads"][["isl_growth_per_year", "context_cap_growth_per_year", "tail_growth_per_year"]]
     if (growth == 0).all(axis=None):
         inert.add("growth_route")

@@ -219,10 +219,16 @@ class Site(Row):
 
 @row("budget", when_absent="No budget limit.")
 class Budget(Row):
-    """Capital that may be spent in each quarter; every quarter of the plan and its look-ahead."""
+    """Capital and operating expenses that each quarter may have; every quarter of the plan and its look-ahead."""
 
     quarter: str = col(_QUARTER, key=True, kind="quarter")
     budget_usd: float = col("Capital budget of the quarter.", unit="USD", minimum=0.0)
+    opex_usd: float = col(
+        "Most that power, space, support and replaced drives may cost in the quarter.",
+        unit="USD",
+        empty="no limit",
+        minimum=0.0,
+    )
 
 
 @row("fleet", when_absent="Nothing stands yet.")

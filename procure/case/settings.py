@@ -50,7 +50,11 @@ class Settings(BaseModel):
     budget_carry: Literal["within_year", "none", "unlimited"] = Field(
         description="Whether unspent budget moves to the next quarter."
     )
-    objective: Literal["min_cost"] = Field(description="What is least: shortfall first, then net present cost.")
+    objective: Literal["min_cost", "min_cost_priced", "max_served", "max_served_tokens", "max_margin"] = Field(
+        description="What is best: least shortfall, then least cost (min_cost); least cost with what is not served at "
+        "its price (min_cost_priced); most requests or tokens by priority within the budgets, then least cost "
+        "(max_served, max_served_tokens); most income less cost (max_margin)."
+    )
     isl_growth_per_year: float = Field(ge=-0.9, le=20, description="Growth of input length for all workloads.")
     growth_route: Literal["first_prompt", "turns", "cap"] = Field(
         description="How sequences grow: longer first prompts, more turns, or a higher context cap."
@@ -154,13 +158,15 @@ class Settings(BaseModel):
     lpx_per_pod: int = Field(ge=0, description="LPX racks that fit into a pod.")
     cmx_racks_per_pod: int = Field(ge=0, description="CMX racks that fit into a pod.")
     lookahead_short_usd_per_million_cached_input_tokens: float = Field(
-        ge=0, description="Worth of a million tokens of input found in a cache, not served in the look-ahead."
+        ge=0,
+        description="Worth of a million tokens of input found in a cache: what they sell for, and the price "
+        "of those not served in the look-ahead, or in any quarter where the objective prices them.",
     )
     lookahead_short_usd_per_million_computed_input_tokens: float = Field(
-        ge=0, description="Worth of a million tokens of input to be prefilled, not served in the look-ahead."
+        ge=0, description="The same of a million tokens of input to be prefilled."
     )
     lookahead_short_usd_per_million_output_tokens: float = Field(
-        ge=0, description="Worth of a million tokens of output, thinking included, not served in the look-ahead."
+        ge=0, description="The same of a million tokens of output, thinking included."
     )
 
     @field_validator("first_quarter")

@@ -178,8 +178,10 @@ class _Watch:
             self._say(progress, f"{progress.phase}, {progress.seconds:.0f} s")
             return
         unit = "bp of demand" if progress.phase.startswith("shortfall") else "M USD"
-        best = "no plan yet" if progress.incumbent is None else f"best {progress.incumbent:,.2f}"
-        bound = "" if progress.bound is None else f", bound {progress.bound:,.2f}"
+        margin = progress.earns and unit == "M USD"  # the search lowers cost less income; a margin is read upwards
+        sign, what = (-1.0, "margin ") if margin else (1.0, "")
+        best = "no plan yet" if progress.incumbent is None else f"best {what}{sign * progress.incumbent:,.2f}"
+        bound = "" if progress.bound is None else f", bound {sign * progress.bound:,.2f}"
         gap = "" if progress.gap is None else f", gap {progress.gap:.2%}"
         if gap and unit == "M USD":
             apart = progress.incumbent - progress.bound

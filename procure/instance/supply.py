@@ -14,6 +14,7 @@ from procure.instance.tables import (
     Fixed,
     LinkRow,
     MaxqSaving,
+    OpexCap,
     PodPlaces,
     PoolRole,
     PowerMode,
@@ -300,6 +301,11 @@ def _budget(case: Case) -> pd.DataFrame:
     return Budget.frame(sorted((row for row in rows if math.isfinite(row.budget_usd)), key=lambda row: row.t))
 
 
+def _opex(case: Case) -> pd.DataFrame:
+    rows = [OpexCap(case.position[r.quarter], r.opex_usd) for r in given.Budget.rows(case.tables["budget"])]
+    return OpexCap.frame(sorted((row for row in rows if math.isfinite(row.opex_usd)), key=lambda row: row.t))
+
+
 def busy_kw(case: Case, sku: Sku, share: float) -> float:
     """Mean draw of a unit that is busy all the time, without attach; limits use its maximum.
 
@@ -375,6 +381,7 @@ TABLES: dict[str, Callable[[Case], pd.DataFrame]] = {
     "expansions": _expansions,
     "expansion_adds": _expansion_adds,
     "budget": _budget,
+    "opex": _opex,
     "upkeep": _upkeep,
     "links": _links,
     "pool_roles": _pool_roles,

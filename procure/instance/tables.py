@@ -185,6 +185,14 @@ class Budget(Row):
     budget_usd: float = col("most capital spending", unit="USD")
 
 
+@row("opex")
+class OpexCap(Row):
+    """Operating expenses that are allowed; a quarter without a row has no limit."""
+
+    t: int = col(_T, key=True, reference="quarters.t")
+    opex_usd: float = col("most that power, space, support and replaced drives may cost", unit="USD")
+
+
 @row("upkeep")
 class Upkeep(Row):
     """What a unit costs to run."""
@@ -604,7 +612,7 @@ class InstanceRate(Row):
 
 ROWS: tuple[type[Row], ...] = (
     QuarterRow, SkuRow, Price, Fixed, Reserved, ResourceUse, PowerMode, MaxqSaving,
-    FullPowerPrefill, SiteLimit, PodPlaces, Expansion, ExpansionAdd, Budget,
+    FullPowerPrefill, SiteLimit, PodPlaces, Expansion, ExpansionAdd, Budget, OpexCap,
     Upkeep, Workload, Resilience, ShortPrice, TokenPrice, Task, Rate, Length, Serve, Prefill, FirstToken, LinkRow,
     PoolRole, Handover, Nic, PeerReader, Ship, ShipFirstToken, CachedTokens, OutOfReach, Store, ReturnShare, StoreUnit,
     WearPrice, StoreReader, IdleHbm, Parked, Age, Daypart, DaypartRate, Note, LpxCopy, InstanceRow, InstanceRate,

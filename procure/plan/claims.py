@@ -19,6 +19,7 @@ from procure.plan.status import SERVED, is_short
 from procure.plan.tables import TABLES, Check, Purchase, Service, UnitCost
 from procure.plan.tolerance import MONEY, differ
 from procure.plan.unit_costs import cost_warnings, unit_costs_summary, unit_costs_table
+from procure.rules.objective import Objective
 from procure.rules.worth import residual_usd
 from procure.schema import Span
 from procure.timekey import BASE, BESIDE_QUARTER, PEAK
@@ -91,11 +92,13 @@ def gap_closed(summary: Summary) -> bool:
 def rightful_status(summary: Summary) -> str:
     """Status that shortfalls and bounds give a plan whose checks all hold.
 
-    ``optimal`` and ``short`` claim that both bounds are reached; a plan of which one is not is a plan at a limit.
+    ``optimal`` and ``short`` claim that both bounds are reached; a plan of which one is not is a plan at a limit. Where
+    what is not served has a price, there is no bound on it; ``short`` is a plan only where all was to be served.
     """
-    if not (shortfall_proven(summary) and gap_closed(summary)):
+    by = Objective(summary["objective"])
+    if not gap_closed(summary) or (by.ranked and not shortfall_proven(summary)):
         return "limit_with_plan"
-    return "short" if summary["shortfall"]["workloads"] else "optimal"
+    return "short" if by.promises and summary["shortfall"]["workloads"] else "optimal"
 
 
 def summary(plan: Plan, case: Case, instance: Instance) -> Iterable[str]:
@@ -103,6 +106,7 @@ def summary(plan: Plan, case: Case, instance: Instance) -> Iterable[str]:
     stated = plan.summary
     wanted: dict[str, Any] = {
         "case": case.name,
+        "objective": str(case.objective),
         "points": case.settings.points,
         "planned_quarters": [str(q) for q in case.planned],
         "lookahead_quarters": [str(q) for q in case.lookahead],
@@ -259,7 +263,7 @@ def _standing_usd(instance: Instance) -> float:
 
 def causes(plan: Plan, instance: Instance) -> Iterable[str]:
     """A cause stands where something is short and nowhere else; which limit it names is the solver's word."""
-    names = instance.quarters
+    names, ranked = instance.quarters, Objective(str(instance.settings["objective"])).ranked
     served = {(names[r.t], r.workload) for r in instance.rows(Serve)}
     for r in plan.rows(Service):
         short = is_short(r.short_share)
@@ -267,7 +271,7 @@ def causes(plan: Plan, instance: Instance) -> Iterable[str]:
             yield f"{r.quarter} {r.workload}: cause {r.cause!r} of a shortfall of {r.short_share:g}"
         elif short and (r.cause == NO_DEPLOYMENT) == ((r.quarter, r.workload) in served):
             yield f"{r.quarter} {r.workload}: cause {r.cause!r} does not fit the operating points of the case"
-        elif r.cause == NOT_WORTH and instance.span[r.quarter] is Span.PLANNED:
+        elif r.cause == NOT_WORTH and instance.span[r.quarter] is Span.PLANNED and ranked:
             yield f"{r.quarter} {r.workload}: a price decides only what the look-ahead serves"
 
 

@@ -41,7 +41,7 @@ class Plan:
 
     @property
     def objective_usd(self) -> float:
-        """Net present cost over planned and look-ahead quarters, in USD."""
+        """Net present cost over planned and look-ahead quarters, in USD, less income where the objective counts it."""
         return float(self.summary["objective_usd"])
 
     @property

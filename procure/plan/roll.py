@@ -239,20 +239,24 @@ def _expanded(case: Case, plan: Plan, first: Quarter, notes: list[Difference]) -
 
 def _budget(case: Case, plan: Plan, first: Quarter, notes: list[Difference]) -> pd.DataFrame:
     table = case.tables["budget"]
-    rows = {q: float(b) for q, b in zip(table["quarter"], table["budget_usd"], strict=True) if Quarter(q) > first}
-    following, new = str(first + 1), str(case.quarters[-1] + 1)
-    rows[new] = rows[str(case.quarters[-1])]
-    notes.append(("budget", "", new, "", f"{rows[new]:,.0f}", "assumed: as in the quarter before"))
+    following, last, new = str(first + 1), str(case.quarters[-1]), str(case.quarters[-1] + 1)
+    kept = table[table["quarter"].map(lambda q: Quarter(q) > first).astype(bool)]
+    kept = pd.concat([kept, kept[kept["quarter"] == last].assign(quarter=new)], ignore_index=True)
+    kept = kept.sort_values("quarter", ignore_index=True)
+    for column, what in (("budget_usd", "budget"), ("opex_usd", "operating budget")):
+        amount = float(kept[column].iloc[-1])
+        if math.isfinite(amount):
+            notes.append((what, "", new, "", f"{amount:,.0f}", "assumed: as in the quarter before"))
     start = case.settings.fiscal_year_start
     same_year = first.fiscal_year(start) == (first + 1).fiscal_year(start)
     carry = case.settings.budget_carry
     limits = plan.tables["limits"]
     unspent = summed(limits[(limits["family"] == "budget") & (limits["quarter"] == str(first))], "slack")
     if unspent > 0 and (carry == "unlimited" or (carry == "within_year" and same_year)):
-        rows[following] += float(unspent)
+        kept.loc[kept["quarter"] == following, "budget_usd"] += float(unspent)
         detail = f"unspent in {first}, carried as the case allows"
         notes.append(("budget", "", following, "", f"{unspent:,.0f}", detail))
-    return pd.DataFrame(sorted(rows.items()), columns=["quarter", "budget_usd"])
+    return kept
 
 
 def _reserved(table: pd.DataFrame, following: Quarter, last: Quarter, notes: list[Difference]) -> pd.DataFrame:

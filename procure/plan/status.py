@@ -22,9 +22,9 @@ class Status(StrEnum):
     """How a run ended; each has one exit code."""
 
     OPTIMAL = "optimal"
-    """Within the gap asked for, every SLA met."""
+    """Within the gap asked for, every SLA met; or what else the objective asks for, if not that all is served."""
     SHORT = "short"
-    """Within the gap asked for, but some requests cannot be served."""
+    """Within the gap asked for, but some requests cannot be served, where all were to be."""
     LIMIT = "limit_with_plan"
     """Stopped by a limit with a feasible plan, whose bound is known."""
     UNVERIFIED = "verification_failed"

@@ -14,6 +14,7 @@ from procure.plan.placement import Placed
 from procure.plan.provenance import Premises, Provenance
 from procure.plan.status import Status
 from procure.quarter import Quarter
+from procure.rules.objective import Objective
 
 RESULT = "plan.json"
 """The listing of a result folder."""
@@ -75,6 +76,8 @@ class Summary(Added):
     gap: float | None
     standing_usd: float | None
     """Net present cost of what stands and is on firm order, were nothing sold: no decision moves it."""
+    objective: str
+    """What the plan is chosen by (:class:`procure.rules.objective.Objective`)."""
     gap_asked: float
     method: str
     seed: int
@@ -120,6 +123,7 @@ EARLIER: dict[str, Any] = {
     "case": "",
     "case_folder": None,
     "standing_usd": None,
+    "objective": "min_cost",
     "gap_asked": 0.0,
     "method": "",
     "seed": 0,
@@ -168,6 +172,7 @@ def read_summary(file: Path) -> Summary:
 HINT = "It was changed since the plan was made; solve the case again."
 WORDS = {
     "status": f"One of {', '.join(Status)}.",
+    "objective": f"One of {', '.join(Objective)}.",
     "objective_usd": "A number in USD.",
     "bound_usd": "A number in USD, or null.",
     "gap": "A number, or null.",
@@ -189,8 +194,8 @@ def _wrong(key: str, kind: Any, summary: dict[str, Any]) -> bool:
     value = summary[key]
     if not _fits(value, kind):
         return True
-    if key == "status":
-        return value not in list(Status)
+    if key in ("status", "objective"):
+        return value not in list(Status if key == "status" else Objective)
     if key.endswith("_quarters"):
         return not all(map(is_quarter, value)) or (key == "planned_quarters" and not value)
     return False

@@ -14,7 +14,7 @@ from procure.plan.plan import frame
 from procure.plan.tables import Cash, Placement, Prefilled, Serving, UnitCost
 from procure.quarter import SECONDS_PER_QUARTER
 from procure.rules.worth import residual_usd
-from procure.schema import RECOMPUTE, CostLine, SkuKind, Tier
+from procure.schema import RECOMPUTE, SkuKind, Tier
 from procure.timekey import one_block, unmixed
 
 CACHED, COMPUTED, OUTPUT = "cached input", "computed input", "output"
@@ -31,8 +31,9 @@ Amounts = dict[tuple[str, str], float]
 def unit_costs_table(instance: Instance, tables: dict[str, pd.DataFrame]) -> pd.DataFrame:
     """The plan's ``unit_costs``: present USD over present tokens served, over planned and look-ahead quarters.
 
-    Cost is all cash but the price of look-ahead shortfall, and what the fleet and advances on firm orders are worth at
-    the start: units that exist are used up as well. A SKU's cost at a site goes to workloads and kinds of token by
+    Cost is all cash but the price of what is not served and the income from what is, and what the fleet and advances on
+    firm orders are worth at the start: units that exist are used up as well. A SKU's cost at a site goes to workloads
+    and kinds of token by
 
     * busy unit-seconds of GPU and LPX units at the mean rate: decode to output, prefill to computed input;
     * bytes parked in SSD kits, CMX enclosures and the racks that hold them, to cached input. Caches in HBM, DRAM and
@@ -96,7 +97,7 @@ def _spent(instance: Instance, cash: pd.DataFrame) -> dict[tuple[str, str], floa
     """Present USD by site and SKU (or expansion), with what stands or was paid in advance at the start."""
     spent: dict[tuple[str, str], float] = defaultdict(float)
     for row in Cash.rows(cash):
-        if row.line is not CostLine.SHORTFALL:
+        if row.line.serves:
             spent[row.site, row.sku] += row.npv_usd
     sku_of = {r.sku: r for r in instance.rows(SkuRow)}
     for group in instance.rows(Fixed):

@@ -15,6 +15,7 @@ from procure.program.declare import check, first_stage
 from procure.program.index import Index
 from procure.program.linear import Terms
 from procure.program.part import Part
+from procure.program.running import add_running
 
 
 @dataclass(frozen=True)
@@ -75,6 +76,8 @@ def least_cost(m: Any, index: Index, parts: Iterable[Part]) -> None:
     for part in parts:
         if part.cost is not None:
             part.cost(m, index, terms)
+        if part.running is not None:
+            add_running(index, terms, part.running(m, index))
     m.always = first_stage([0], bounds=(1.0, 1.0))
     terms.add(terms.constant, m.always[0])
     m.cost = pyo.Objective(expr=terms.expression, sense=pyo.minimize)

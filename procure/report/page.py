@@ -113,17 +113,24 @@ def facts(plan: Plan) -> list[tuple[str, str]]:
     cash, npv = plan.tables["cash"], grouped(plan.tables["costs"], ["span"])["npv_usd"].sum()
     capital = cash["line"].isin([line for line in CostLine if line.capital])
     paid = summed(cash[capital & (cash["span"] == Span.PLANNED)], "cash_usd")
+    by = words.objective(plan)
+    what = "Net present cost less income" if by.earns else "Net present cost"
     found = [
-        ("Net present cost, planned quarters", words.usd(float(npv.get(Span.PLANNED, 0.0)))),
+        (f"{what}, planned quarters", words.usd(float(npv.get(Span.PLANNED, 0.0)))),
         ("with look-ahead and residual values", words.usd(plan.objective_usd)),
         ("Paid for orders in planned quarters", words.usd(paid)),
-        ("Planned requests not served as promised, by priority", words.share(words.short_share(plan))),
+        (
+            f"Planned {'tokens' if by.tokens else 'requests'} not served as promised, by priority",
+            words.share(words.short_share(plan)),
+        ),
         ("Planned", quarter_ranges(planned)),
         ("Look-ahead", quarter_ranges(later) or "none"),
     ]
     gap = words.gap_in_short(plan)
+    if not by.promises:
+        found.insert(0, ("Best by the objective", words.outcome(plan)))
     if gap is not None:
-        found.insert(2, ("Proven within", " or ".join(gap)))
+        found.insert(len(found) - 4, ("Proven within", " or ".join(gap)))
     return found
 
 

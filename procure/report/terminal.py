@@ -74,8 +74,7 @@ def print_plan(plan: Plan, console: Console) -> None:
         if not check.holds:
             console.print(f"[bold red]fails[/bold red]  {escape(f'{check.check}: {check.detail}')}", highlight=False)
     colour = _COLOURS[plan.status]
-    cost = words.usd(plan.objective_usd)
-    console.print(f"[{colour}]{plan.status}[/{colour}]: net present cost {cost}. {escape(words.status_sentence(plan))}",
+    console.print(f"[{colour}]{plan.status}[/{colour}]: {words.outcome(plan)}. {escape(words.status_sentence(plan))}",
                   highlight=False)  # fmt: skip
 
 

@@ -12,7 +12,8 @@ from procure.plan.sales import sales_summary
 from procure.plan.summary import Sale, Summary, gap_of_decided
 from procure.plan.tables import ExpansionOrder, Instances, Limit, Modes, Shipped, Survival, UnitCost
 from procure.quarter import quarter_ranges
-from procure.schema import Lost, Span, Unit
+from procure.rules.objective import Objective
+from procure.schema import CostLine, Lost, Span, Unit
 from procure.timekey import grouped, summed, unmixed
 
 NO_LOSS = 1e-6
@@ -70,7 +71,7 @@ def planned_quarters(plan: Plan) -> list[str]:
 
 
 def gap_in_short(plan: Plan) -> tuple[str, str] | None:
-    """How far the cost may be from the least possible, as a share of it and in USD; None where no bound is known."""
+    """How far the plan may be from the best possible, as a share of its objective and in USD; None without a bound."""
     gap, bound = plan.summary.get("gap"), plan.summary.get("bound_usd")
     if gap is None or bound is None:
         return None
@@ -83,31 +84,66 @@ def proven_gap(plan: Plan) -> str:
     if short is None or bound is None:
         return ""
     of_least, amount = short
-    parts = [amount]
+    parts, best = [amount], "most" if objective(plan).earns else "least"
     if standing is not None:
         parts.append(f"{gap_of_decided(plan.objective_usd, bound, standing):.2%} of what decisions move")
-    return f"{of_least} of the least possible ({', '.join(parts)})"
+    return f"{of_least} of the {best} possible ({', '.join(parts)})"
+
+
+def objective(plan: Plan) -> Objective:
+    """What the plan was chosen by."""
+    return Objective(plan.summary["objective"])
+
+
+def outcome(plan: Plan) -> str:
+    """What the objective comes to: cost, margin or what is served, whichever is best; the cost beside what is served.
+
+    Of what is served, also the most that any plan serves, by the bound on what must be short.
+    """
+    by = objective(plan)
+    if by.earns:
+        income, cost = income_and_cost(plan)
+        return f"net present margin {usd(-plan.objective_usd)} ({usd(income)} of income less {usd(cost)} of cost)"
+    cost_told = f"net present cost {usd(plan.objective_usd)}"
+    if by.ranked and not by.promises:
+        of, most = "tokens" if by.tokens else "requests", 1.0 - float(plan.summary["shortfall"]["bound"])
+        served = f"{share(1.0 - short_share(plan))} of the planned {of}, weighted by priority"
+        return f"{served}, served as promised (no plan serves more than {share(most)}), {cost_told}"
+    return cost_told
+
+
+def income_and_cost(plan: Plan) -> tuple[float, float]:
+    """Net present income from what is served, and net present cost, both positive; their difference is the margin."""
+    income = -summed(plan.tables["costs"][plan.tables["costs"]["line"] == CostLine.INCOME], "npv_usd")
+    return income, plan.objective_usd + income
 
 
 def status_sentence(plan: Plan) -> str:
     """How the run ended, in one sentence."""
     gap = proven_gap(plan)
     within = f"within {gap}" if gap else "not bounded"
+    what = "margin" if objective(plan).earns else "cost"
     match plan.status:
         case Status.OPTIMAL:
-            return f"Every SLA of the planned quarters is met; the cost is {within}."
+            return f"{_served(plan, short_share(plan))}; the {what} is {within}."
         case Status.SHORT:
             short = share(short_share(plan))
             return f"The cost is {within}, but {short} of the planned requests cannot be served as promised."
         case Status.LIMIT:
-            lost = short_share(plan)
-            served = (
-                "every SLA of the planned quarters is met"
-                if lost == 0
-                else f"{share(lost)} of the planned requests are not served as promised"
-            )
-            return f"Stopped by a limit before the proof was complete: {served}, the cost is {within}."
+            served = _served(plan, short_share(plan))
+            served = f"{served[0].lower()}{served[1:]}"
+            return f"Stopped by a limit before the proof was complete: {served}, the {what} is {within}."
     return "DO NOT USE: the plan does not pass its own verification; see the checks."
+
+
+def _served(plan: Plan, lost: float) -> str:
+    """What planned quarters serve, in a clause."""
+    of = "tokens" if objective(plan).tokens else "requests"
+    return (
+        f"{share(lost)} of the planned {of} are not served as promised"
+        if lost
+        else "Every SLA of the planned quarters is met"
+    )
 
 
 def share(fraction: float) -> str:

@@ -114,15 +114,21 @@ class Origin(StrEnum):
 
 
 class CostLine(StrEnum):
-    """What money is paid for, in the order of reports; ``capital`` is capital spending of the plan's own orders."""
+    """What money is paid for, in the order of reports.
+
+    ``capital`` is capital spending of the plan's own orders; ``serves`` is what serving costs: not what is missed
+    without it, nor what it earns; ``operating`` expenses are what a budget of them (``opex_usd``) holds.
+    """
 
     capital: bool
+    serves: bool
+    operating: bool
 
-    def __new__(cls, name: str, capital: bool = False) -> CostLine:
+    def __new__(cls, name: str, capital: bool = False, serves: bool = True, operating: bool = False) -> CostLine:
         """A member with its attributes; those that exist are found by their name alone."""
         member = str.__new__(cls, name)
         member._value_ = name
-        member.capital = capital
+        member.capital, member.serves, member.operating = capital, serves, operating
         return member
 
     HARDWARE = "hardware", True
@@ -130,16 +136,21 @@ class CostLine(StrEnum):
     INSTALLATION = "installation", True
     FIRM_ORDERS = "firm orders"
     EXPANSIONS = "expansions", True
-    SUPPORT = "support"
-    POWER = "power"
-    SPACE = "space"
-    DRIVE_WEAR = "drive wear"
+    SUPPORT = "support", False, True, True
+    POWER = "power", False, True, True
+    SPACE = "space", False, True, True
+    DRIVE_WEAR = "drive wear", False, True, True
     SALES = "sales"
     """Received, so negative."""
     REMOVAL = "removal of sold units"
     RESIDUAL = "residual value"
     """Received, so negative."""
-    SHORTFALL = "look-ahead shortfall"
+    SHORTFALL = "look-ahead shortfall", False, False
+    """The price of what is not served; no money that is paid."""
+    PLANNED_SHORTFALL = "planned shortfall", False, False
+    """The same of planned quarters, where the objective prices it."""
+    INCOME = "income", False, False
+    """Received for what is served, so negative; with the objective ``max_margin``."""
 
     @property
     def order(self) -> int:

@@ -15,6 +15,8 @@ from procure.program import Program
 from procure.program.declare import Rows, block_of, declaration
 from procure.timekey import TimeKey
 
+STANDING = "always[0]"
+"""The column, fixed at 1, with the cost of what stands and is on firm order."""
 MOST_SHORT_GAP = 1e4 * SERVED
 """Basis points of the weighted planned demand by which a least shortfall may lie above its bound: as a share of demand,
 what counts as served of each workload."""
@@ -65,8 +67,7 @@ class Compiled:
     @property
     def standing(self) -> float:
         """M USD that no decision moves: of what stands and is on firm order."""
-        fixed = self.col_lower == self.col_upper
-        return float(self.cost[fixed] @ self.col_lower[fixed])
+        return float(self.cost[[name == STANDING for name in self.columns]].sum())
 
     @property
     def short_tolerance(self) -> float:

@@ -18,6 +18,7 @@ from procure.instance.first_token import at_best
 from procure.instance.tables import Serve
 from procure.plan.status import SERVED
 from procure.program import Program
+from procure.rules.objective import Objective
 from procure.solver.compile import Compiled
 from procure.solver.highs import Options
 from procure.solver.questions import Questions
@@ -72,6 +73,7 @@ class _Case:
     def __init__(self, program: Program, instance: Instance, questions: Questions) -> None:
         self.index, self.ask = program.index, questions
         self.best = instance.of(at_best)
+        self.ranked = Objective(str(instance.settings["objective"])).ranked
         self.serving: dict[str, set[str]] = defaultdict(set)
         self.pointed: set[tuple[TimeKey, str]] = set()
         for at, point in self.index.timed_rows(Serve):
@@ -97,15 +99,19 @@ class _Case:
         key = (at, workload)
         if key not in self.pointed or self.ask.short_share(key) - self.index.beyond[key] <= SERVED:
             return True
-        if at.t not in self.index.planned:
+        if self._is_priced(at):
             return self.ask.beside((), key)
         return any(self.ask.relaxed((name,), key) and self.ask.beside((name,), key) for name in self.ask.present)
+
+    def _is_priced(self, at: TimeKey) -> bool:
+        """Whether what is not served then has a price: in the look-ahead, or in every quarter by the objective."""
+        return not self.ranked or at.t not in self.index.planned
 
     def _cause(self, at: TimeKey, workload: str) -> str:
         key = (at, workload)
         if key not in self.pointed:
             return NO_DEPLOYMENT
-        if at.t not in self.index.planned:  # priced and not ranked: what could be served was weighed against its price
+        if self._is_priced(at):  # priced and not ranked: what could be served was weighed against its price
             if self.ask.beside((), key):
                 return NOT_WORTH
             parts = self.ask.relaxed((), key)

@@ -34,6 +34,8 @@ class Progress:
     bound: float | None
     standing: float = 0.0
     """M USD of what stands and is on firm order, which no decision moves."""
+    earns: bool = False
+    """Whether the money is cost less income, of which the margin is the negative."""
 
     @property
     def gap_of_decided(self) -> float | None:
@@ -66,8 +68,8 @@ class Options:
     """How hard to try.
 
     ``gap`` is relative, and no less than :data:`CLOSED`; ``time_limit_s`` counts wall seconds over the whole solve;
-    ``threads`` 0 leaves it to HiGHS; ``stop`` is asked often, and ends the search once it is true; ``standing`` is what
-    no decision moves, M USD, for progress.
+    ``threads`` 0 leaves it to HiGHS; ``stop`` is asked often, and ends the search once it is true; for progress,
+    ``standing`` is what no decision moves, M USD, and ``earns`` whether the money is cost less income.
     """
 
     gap: float = 0.005
@@ -78,6 +80,7 @@ class Options:
     stop: Callable[[], bool] | None = None
     started: float = field(default_factory=time.perf_counter)
     standing: float = 0.0
+    earns: bool = False
     _told: Progress | None = None
     _until: float = float("inf")
     _regardless: bool = False
@@ -136,7 +139,9 @@ class Options:
     def report(self, phase: str, incumbent: float | None, bound: float | None) -> None:
         """Tell whoever listens."""
         if self.progress is not None:
-            self._told = Progress(phase, time.perf_counter() - self.started, incumbent, bound, self.standing)
+            self._told = Progress(
+                phase, time.perf_counter() - self.started, incumbent, bound, self.standing, self.earns
+            )
             self.progress(self._told)
 
     def tick(self) -> None:

@@ -240,7 +240,7 @@ class Search:
         """Take the nearest fleet of earlier stages for the incumbent, as far as this stage allows its shortfall."""
         x = x.copy()
         if self.objective == "shortfall":
-            x[self.parent.shorts] = 0.0  # the quarters say anew what they are short of
+            x[self.parent.shorts] = self.parent.least_short  # the quarters say anew what they are short of
         self._offer(x, self.parent.evaluate(x, self.objective))
         self.options.report(self.objective, self._incumbent(), None)
 

@@ -30,6 +30,7 @@ from procure.plan.unit_costs import cost_warnings, unit_costs_summary
 from procure.plan.verify import checks_of
 from procure.program import Program
 from procure.program import build as build_program
+from procure.rules.objective import Objective
 from procure.schema import Span
 from procure.solver.answer import Values, tables_of
 from procure.solver.compile import Compiled, compile_program, limited
@@ -51,6 +52,10 @@ SHARE_TO_SERVE_ALL = 0.5
 """Of the time, what may be spent on finding a fleet that serves everything before a short one is looked for."""
 SHARE_TO_BE_LEAST_SHORT = 0.5
 """Of the time left then, what the least shortfall may take: the rest is for what its fleet costs."""
+
+
+NOTHING_RANKED = Solution("optimal", None, 0.0, 0.0)
+"""The stage of least shortfall where there is none, or where it has a price."""
 
 
 class Infeasible(Exception):
@@ -92,7 +97,7 @@ def solve(  # noqa: PLR0913 - one option of the search each, by name
     mps: str | Path | None = None,
     memory: Memory | None = None,
 ) -> Plan:
-    """Choose what to buy: least shortfall first, then least net present cost.
+    """Choose what to buy: least shortfall first, then least net present cost, or what else the case's objective is.
 
     Args:
         case: what the planner asks.
@@ -145,10 +150,10 @@ def plan_of(
     compiled = compile_program(program)
     free, compiled = compiled, held(compiled, program, holds, instance.quarters)
     clock.lap("build")
-    options.standing = free.standing
+    options.standing, options.earns = free.standing, case.objective.earns
     least_short, final = _stages(compiled, options, method, instance, memory)
     if mps is not None:
-        _write_mps(compiled, _held(least_short, compiled), Path(mps))
+        _write_mps(compiled, _held(least_short, compiled) if case.objective.ranked else None, Path(mps))
     clock.lap("solve")
     if final.values is None:
         raise _no_plan(options)
@@ -181,14 +186,14 @@ def plan_of(
 def _stages(
     compiled: Compiled, options: Options, method: Method, instance: Instance, memory: Memory | None
 ) -> tuple[Solution, Solution]:
-    """Least shortfall, then least cost at that shortfall.
+    """Least shortfall, then least cost at that shortfall; or least cost at once where no shortfall is ranked.
 
     Whether everything can be served is asked first, since the cost stage with no shortfall allowed answers it for most
     cases at once. Where it ends without a plan, the least shortfall is asked for: a short plan is one.
     """
-    if method == "decomposed":
-        decomposition = Decomposition(compiled, options, memory)
-        run: Callable[[str, float | None], Solution] = decomposition.solve
+    decomposed = Decomposition(compiled, options, memory) if method == "decomposed" else None
+    if decomposed is not None:
+        run: Callable[[str, float | None], Solution] = decomposed.solve
         share: Callable[[float], AbstractContextManager[None]] = options.share
     else:  # a run of the whole program must not end early where it has a plan
 
@@ -198,10 +203,15 @@ def _stages(
         def run(objective: str, most: float | None) -> Solution:
             return solve_whole(compiled, options, objective, most)
 
+    if not Objective(str(instance.settings["objective"])).ranked:
+        final = run("cost", None)
+        if final.status == "infeasible":
+            raise Infeasible(smallest_violation(compiled, options, instance))
+        return (NOTHING_RANKED, final) if final.values is not None else _nearest(decomposed, options)
     with share(SHARE_TO_SERVE_ALL):
         final = run("cost", 0.0)
     if final.values is not None:
-        return Solution("optimal", None, 0.0, 0.0), final
+        return NOTHING_RANKED, final
     if final.status == "infeasible" or options.left() > 0:
         with share(SHARE_TO_BE_LEAST_SHORT):
             least = run("shortfall", None)
@@ -213,7 +223,12 @@ def _stages(
                 return least, final
             if method == "whole":
                 return least, Solution("limit", least.values, None, final.bound)
-    kept = decomposition.kept() if method == "decomposed" else None
+    return _nearest(decomposed, options)
+
+
+def _nearest(decomposed: Decomposition | None, options: Options) -> tuple[Solution, Solution]:
+    """The fleet asked about that came nearest, where time was over before a stage had a plan."""
+    kept = None if decomposed is None else decomposed.kept()
     if kept is None:
         raise _no_plan(options)
     return kept
@@ -296,6 +311,7 @@ def _summary(
         "case": case.name,
         "case_folder": None if case.source is None else str(case.source),
         "points": case.settings.points,
+        "objective": str(case.objective),
         "status": str(Status.LIMIT),
         "objective_usd": objective,
         "bound_usd": bound,
@@ -363,17 +379,22 @@ def _shortfalls(short: pd.DataFrame) -> list[Short]:
 
 
 def _short_share(sla: pd.DataFrame, instance: Instance) -> float:
-    """Priority-weighted share of the planned requests that is not served."""
+    """Priority-weighted share of the planned requests, or tokens, as the objective counts, that is not served."""
     one_block({"sla": sla, "rates": instance["rates"]})
     rates = instance["rates"].merge(instance["quarters"][["t", "quarter", "planned"]], on="t")
+    rates["tokens"] = 1.0
+    if Objective(str(instance.settings["objective"])).tokens:
+        keys = ["t", "workload", "bucket"]
+        sizes = rates[keys].merge(instance["lengths"], on=keys, how="left", validate="1:1")
+        rates["tokens"] = sizes[["input_tokens", "thinking_tokens", "visible_tokens"]].sum(axis=1)
     rates = rates[rates["planned"] == 1].merge(instance["workloads"][["workload", "priority"]], on="workload")
     rates = rates.merge(sla[["quarter", "workload", "short_share"]], on=["quarter", "workload"])
-    weight = rates["priority"] * rates["requests_per_s"] * rates["mean_per_peak"]
+    weight = rates["priority"] * rates["requests_per_s"] * rates["mean_per_peak"] * rates["tokens"]
     return float((weight * rates["short_share"]).sum() / weight.sum()) if weight.sum() > 0 else 0.0
 
 
-def _write_mps(compiled: Compiled, most_short: float, path: Path) -> None:
-    """The final stage as one file: cost, with the shortfall of stage one held."""
+def _write_mps(compiled: Compiled, most_short: float | None, path: Path) -> None:
+    """The final stage as one file: cost, with the shortfall of stage one held where it is ranked."""
     stage = limited(compiled, most_short)
     held = ["shortfall_held"] if len(stage.row_upper) > len(compiled.rows) else []
     whole = replace(

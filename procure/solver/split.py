@@ -37,6 +37,8 @@ class Split:
         them."""
         shorts = compiled.shortfall[self.columns] != 0.0
         self.shorts = np.flatnonzero(shorts)
+        self.least_short = compiled.col_lower[self.columns][self.shorts]
+        """What they are at least: nothing, or all that there is where the objective ranks no shortfall."""
         self.nearest: np.ndarray | None = None
         """The fleet that falls least short of those asked about, the cheapest of them, with its shortfall."""
         self._nearest_rank = float("inf"), float("inf")
@@ -66,7 +68,7 @@ class Split:
 
     def _kept(self, x: np.ndarray) -> tuple[Solution, Solution] | None:
         self.regime(None)
-        x[self.shorts] = 0.0
+        x[self.shorts] = self.least_short
         outcomes = self.evaluate(x, "shortfall")
         for block, outcome in zip(self.blocks, outcomes, strict=True):
             x[block.short_columns] += outcome.excess

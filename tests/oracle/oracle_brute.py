@@ -181,15 +181,28 @@ class BruteForce:
             gone = self.leaving(bought, sold)
             if not all(self.settles(t, own, gone[t], grown) for t, own in enumerate(states)):
                 continue
-            short = sum(self.serve(t, states[t])[0] for t in range(self.planned))
+            rooms = self.rooms(bought, sold, states, gone)
+            if min(rooms) < 0:
+                continue
+            short = sum(self.serve(t, states[t], rooms[t])[0] for t in range(self.planned))
             if short == math.inf:
                 continue
-            fitting.append((short, bought, sold, grown, states))
+            fitting.append((short, bought, sold, grown, states, rooms))
         assert fitting, "no plan fits"
         least = min(short for short, *_ in fitting)
-        priced = sorted(((self.money(*plan[1:]), plan) for plan in fitting), key=lambda pair: pair[0])
-        costs = [self._least_cost(priced, least, least + slack) for slack in (0.0, 2.1e-2)]
+        priced = sorted(((self.money(*plan[1:5]), plan) for plan in fitting), key=lambda pair: pair[0])
+        income = self.income_of_all() if self.s.objective == "max_margin" else 0.0
+        costs = [self._least_cost(priced, least, least + slack) - income for slack in (0.0, 2.1e-2)]
         return least, costs[0], costs[1]
+
+    @property
+    def ranked(self) -> bool:
+        """Whether what planned quarters do not serve counts before money; else it is part of the cost, and 0 bp."""
+        return self.s.objective not in ("min_cost_priced", "max_margin")
+
+    def income_of_all(self) -> float:
+        """Present USD that everything asked for would bring; what is short brings nothing."""
+        return sum(sum(short_price(self.service, t).values()) * self.factor(t) for t in range(self.end))
 
     def _least_cost(self, priced: list[tuple[float, Any]], least: float, most: float) -> float:
         """Least cost of the plans that are short by at most ``most``.
@@ -198,14 +211,14 @@ class BruteForce:
         no plan is cheaper than its money, and the search ends at the first that is not below what was found.
         """
         best = math.inf
-        for money, (short, _, _, _, states) in priced:
+        for money, (short, _, _, _, states, rooms) in priced:
             if money >= best:
                 break
             if least < 1e-6:
                 if short < 1e-6:
-                    best = min(best, money + sum(self.serve(t, own)[1] for t, own in enumerate(states)))
+                    best = min(best, money + sum(self.serve(t, own, rooms[t])[1] for t, own in enumerate(states)))
             elif short <= most + 1e-7:
-                best = min(best, money + self.all_quarters(states, most))
+                best = min(best, money + self.all_quarters(states, rooms, most))
         return best
 
     def batches(self, bought: dict[Any, int]) -> dict[Any, Batch]:
@@ -376,11 +389,7 @@ class BruteForce:
         """Net present USD of everything but the load and the shortfall."""
         total = sum(usd * self.factor(t) for t, usd in self.payments(bought, grown).items())
         for t, (own, gone) in enumerate(zip(states, self.leaving(bought, sold), strict=True)):
-            for (site, name), n in [*own.items(), *gone.items()]:
-                sku, place = self.sku(name), self.service.site[site]
-                power = (sku.power_idle_kw + sku.attach_kw) * place.pue * HOURS_PER_QUARTER
-                space = (sku.power_kw + sku.attach_kw) * 3 * place.space_usd_per_kw_month
-                total += n * (power * place.electricity_usd_per_kwh + space) * self.factor(t)
+            total += (self.upkeep(own) + self.upkeep(gone)) * self.factor(t)
         for batch, _, due in self.fixed:
             total += batch.count * due * self.factor(max(batch.vintage, 0))
         for name, batch in self.batches(bought).items():
@@ -412,19 +421,48 @@ class BruteForce:
             ])  # fmt: skip
         return [{k: n for part in pick for k, n in part.items()} for pick in itertools.product(*parts)]
 
-    def serve(self, t: int, own: Units) -> tuple[float, float]:
+    def rooms(
+        self, bought: dict[Any, int], sold: dict[Any, int], states: list[Units], gone: list[State]
+    ) -> list[float]:
+        """USD that the work of each quarter may cost: its operating budget less what stands, and less support."""
+        cap = {Quarter(r.quarter).index - self.start: r.opex_usd for r in self.service.records["budget"]}
+        support: dict[int, float] = defaultdict(float)
+        for name, batch in self.batches(bought).items():
+            left = batch.count
+            for t in range(max(batch.vintage, 0), self.end):
+                left -= sold.get((name, t), 0)
+                support[t] += left * batch.support_usd
+        found = []
+        for t in range(self.end):
+            most = cap.get(t, math.nan)
+            spent = support[t] + sum(self.upkeep(own) for own in (states[t], gone[t]))
+            found.append(most - spent if math.isfinite(most) else math.inf)
+        return found
+
+    def upkeep(self, units: State) -> float:
+        """USD of a quarter for idle power and space of units, with what they drag along."""
+        total = 0.0
+        for (site, name), n in units.items():
+            sku, place = self.sku(name), self.service.site[site]
+            power = (sku.power_idle_kw + sku.attach_kw) * place.pue * HOURS_PER_QUARTER
+            space = (sku.power_kw + sku.attach_kw) * 3 * place.space_usd_per_kw_month
+            total += n * (power * place.electricity_usd_per_kwh + space)
+        return total
+
+    def serve(self, t: int, own: Units, room: float) -> tuple[float, float]:
         """Least shortfall of a quarter in basis points, and the cost of the service with the least of it.
 
         In look-ahead quarters shortfall is part of the cost.
         """
-        key = (t, tuple(sorted((k, n) for k, n in own.items() if n)), tuple(sorted(own.slow.items())))
+        key = (t, tuple(sorted((k, n) for k, n in own.items() if n)), tuple(sorted(own.slow.items())), round(room, 3))
         if key not in self._served:
             best = (math.inf, math.inf)
             for copies in self.copies(t, own):
                 rows = Rows()
                 Fleet(self.service, rows, t, own, self.held(t), copies).add()
+                self.within(rows, t, room)
                 weight = self.weights(t)
-                if t < self.planned:
+                if t < self.planned and self.ranked:
                     short = rows.minimise(weight)
                     if short is None:  # less than a workload's least share
                         continue
@@ -446,13 +484,19 @@ class BruteForce:
     def weights(self, t: int) -> dict[Any, float]:
         return {(t, "short", w): 1e4 * v for (q, w), v in self.service.weight.items() if q == t and v > 0}
 
-    def all_quarters(self, states: list[Units], most_short: float) -> float:
+    def within(self, rows: Rows, t: int, room: float) -> None:
+        """Hold what the work of a quarter costs to what is left for it."""
+        if math.isfinite(room):
+            rows.at_most(load_cost(self.service, rows, t), room)
+
+    def all_quarters(self, states: list[Units], rooms: list[float], most_short: float) -> float:
         """Least cost of all quarters with a limit on the shortfall over the planned ones."""
         best = math.inf
         for pick in itertools.product(*(self.copies(t, own) for t, own in enumerate(states))):
             rows, cost, weights = Rows(), {}, {}
             for t, own in enumerate(states):
                 Fleet(self.service, rows, t, own, self.held(t), pick[t]).add()
+                self.within(rows, t, rooms[t])
                 cost |= {x: v * self.factor(t) for x, v in load_cost(self.service, rows, t).items()}
                 if t < self.planned:
                     weights |= self.weights(t)

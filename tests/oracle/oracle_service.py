@@ -115,7 +115,7 @@ class Service:
             for w in self.workloads:
                 if name in planned:
                     self.weight[t, w] = self.workloads[w].priority * sum(
-                        b.requests_per_s * b.mean_to_peak for b in self.buckets[name, w]
+                        b.requests_per_s * b.mean_to_peak * self.counted(b) for b in self.buckets[name, w]
                     )
         total = sum(self.weight.values())
         self.weight = {key: value / total for key, value in self.weight.items()}
@@ -515,6 +515,11 @@ class Service:
             return float(own["value"].iloc[0])
         shares = {"serve": self.s.energy_share_of_nameplate_decode, "fill": self.s.energy_share_of_nameplate_prefill}
         return max(shares[work] * self.sku[pool].power_kw, self.sku[pool].power_idle_kw)
+
+    def counted(self, b: Any) -> float:
+        """What a request of a bucket counts in the shortfall: one, or its tokens."""
+        tokens = b.input_tokens + b.thinking_tokens + b.visible_tokens
+        return float(tokens) if self.s.objective == "max_served_tokens" else 1.0
 
     def tokens_worth(self, quarter: str, w: str) -> float:
         """USD of a mean request: each token at its price, input by what an hour of keeping finds of it."""

@@ -27,6 +27,25 @@ def floor_for_the_lesser_tier() -> Any:
     return case, {GB: 2}
 
 
+def operating_budget() -> Any:
+    """One rack costs 128,000 USD a quarter at work; there is money for it, and not for all of its work."""
+    caps = budget(1e12, 1e12, 1e12).assign(opex_usd=[1.25e5, 2.5e5, 4e5])
+    case = tiny(peaks={"chat": [60, 60, 60]}, sites=places(3.0), tables={"budget": caps})
+    return case, {GB: 2}
+
+
+def two_tiers(objective: str, batch_usd: float = 0.002) -> Any:
+    """Chats of little input beside long prompts with little output, room for two racks."""
+    peaks = {"chat": [120, 120, 120], "batch": [40, 50, 50]}
+    long = {"input_mean_tokens": 24_000, "output_visible_tokens": 60, "output_thinking_tokens": 0, "ttft_s": 20.0}
+    workloads = {
+        "chat": {"input_mean_tokens": 2_000, "output_visible_tokens": 1_200},
+        "batch": {**long, "lookahead_short_usd_per_request": batch_usd},
+    }
+    case = tiny(peaks=peaks, workloads=workloads, sites=places(3.0), settings={"objective": objective})
+    return case, {GB: 2}
+
+
 def places(positions: float) -> tuple[dict[str, float]]:
     return ({"positions": positions},)
 
@@ -424,6 +443,7 @@ CASES: list[tuple[Callable[[], Any], set[str], set[str]]] = [
     (bought_and_sold_again, {GB}, set()),
     (room_after_removal, set(), {"positions"}),
     (late_prompts, {GB}, set()),
+    (operating_budget, {GB}, {"opex"}),
     (floor_for_the_lesser_tier, {GB}, {"positions", "least share served"}),
     (late_beyond_the_promise, {"hgx-h100"}, {"late first tokens"}),
     (nothing_returns_in_time, {"hgx-h200"}, {"late first tokens"}),
@@ -442,7 +462,7 @@ CASES: list[tuple[Callable[[], Any], set[str], set[str]]] = [
 QUICK = {
     small_llms_on_whole_servers, cmx_of_one_pod, a_second_lpx, least_order_and_supply, late_beyond_the_promise,
     sales_one_at_a_time, floor_for_the_lesser_tier, small_llms_with_a_server_down,
-    racks_at_maxq,
+    racks_at_maxq, operating_budget,
 }  # fmt: skip
 """Orders, sales, CMX, LPX and lateness in a second or two each; the others are slow."""
 
@@ -465,6 +485,35 @@ def test_trying_every_plan_finds_the_same_optimum(make, bought, binding):
         assert set(plan.purchases["sku"]) == bought
         limits = plan.tables["limits"]
         assert binding <= set(limits.loc[limits["binding"], "family"])
+
+
+OBJECTIVES = {
+    # chats pay for a rack, batches for none at that worth; at more they come before chats, and pay for a second one
+    ("min_cost_priced", 0.002): ({"batch"}, 1),
+    ("min_cost_priced", 0.2): ({"chat"}, 2),
+    ("max_margin", 0.002): ({"batch"}, 1),
+    # more requests are chats, more tokens are batches
+    ("max_served", 0.002): ({"batch"}, 2),
+    ("max_served_tokens", 0.002): ({"chat"}, 2),
+}
+"""Workloads that are short in the planned quarter, and racks bought, by objective and worth of a batch request."""
+
+
+@pytest.mark.parametrize(("objective", "worth"), OBJECTIVES)
+def test_trying_every_plan_finds_the_same_optimum_of_every_objective(objective, worth):
+    case, most = two_tiers(objective, worth)
+    short_bp, best, _ = BruteForce(case, most).best()
+    short, racks = OBJECTIVES[objective, worth]
+    for method in ("decomposed", "whole"):
+        plan = planned(case, gap=1e-6, method=method)
+        assert plan.objective_usd == pytest.approx(best, rel=1e-5, abs=1.0)
+        assert plan.summary["bound_usd"] <= best + abs(best) * 1e-5 + 1.0
+        assert str(plan.status) == "optimal"
+        assert plan.tables["costs"]["npv_usd"].sum() == pytest.approx(plan.objective_usd, abs=1.0)
+        assert plan.purchases["count"].sum() == racks
+        assert {r["workload"] for r in plan.summary["shortfall"]["workloads"] if r["share"] > 1e-3} == short
+        if case.objective.ranked:
+            assert plan.summary["shortfall"]["share"] * 1e4 == pytest.approx(short_bp, abs=1.1e-2)
 
 
 @pytest.mark.slow

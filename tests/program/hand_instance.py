@@ -94,6 +94,7 @@ def workload(name: str, **stated: Any) -> tuple[Any, ...]:
 
 
 SETTINGS = {
+    "objective": "min_cost",
     "budget_basis": "payment",
     "budget_carry": "within_year",
     "resale": "existing",

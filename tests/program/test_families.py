@@ -117,6 +117,12 @@ def half_of_the_planned_quarter_at_least(tables: Tables) -> None:
     edit(tables, "workloads", {}, min_served_share=0.5)
 
 
+def running_costs_capped(tables: Tables) -> None:
+    """Racks stand, and their work costs more than is left of the operating budget."""
+    standing(tables, "g", 14)
+    rows(tables, "opex", (1, 14 * (5_000.0 + 10_000.0) + 100.0))
+
+
 def one_lpx_copy_is_too_little(tables: Tables) -> None:
     lpx_points(tables, alone=True)
 
@@ -439,6 +445,7 @@ BINDING: dict[str, Any] = {
     "minimum_order": orders_of_fifteen,
     "bought_or_sold": dear_racks_while_cheap_ones_are_ordered,
     "budget_limit": thin_purse,
+    "opex_limit": running_costs_capped,
     "carry_rule": purse_that_may_not_be_carried,
 }
 
@@ -572,6 +579,11 @@ def orders_of_two(tables: Tables) -> None:
     edit(tables, "skus", {"sku": "g"}, min_order=2)
 
 
+def running_costs_met(tables: Tables) -> None:
+    standing(tables, "g", 14)
+    rows(tables, "opex", (1, 1e9))
+
+
 def full_purse(tables: Tables) -> None:
     rows(tables, "budget", (0, 1e9), (1, 1e9), (2, 1e9))
 
@@ -655,6 +667,7 @@ INERT: dict[str, Any] = {
     "minimum_order": orders_of_two,
     "bought_or_sold": sale_of_one_group,
     "budget_limit": full_purse,
+    "opex_limit": running_costs_met,
     "carry_rule": full_purse_not_carried,
 }
 ONLY_TIGHTENS = {"lpx_linking", "instance_linking"}

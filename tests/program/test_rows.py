@@ -207,6 +207,13 @@ def three_quarters(tables: Any) -> None:
     edit(tables, "workloads", {"workload": W}, min_served_share=0.75)
 
 
+def capped(tables: Any) -> None:
+    """200,000 USD for running in the quarter of the demand."""
+    rows(tables, "opex", (1, 2e5))
+
+
+SUPPORT = {"e": 1.5e-3, "g": 1e-2, "k": 1e-3, "l": 8e-3, "r": 5e-4}
+"""M USD of a quarter for one unit: a hundredth of its price."""
 POINTS = {"serve[p0,a]": 100 * 0.01, "serve[p1,a]": 50 * 0.02}
 FULL = {"prefill[o0,a]": 100 * 0.02, "prefill[o1,a]": 50 * 0.04}
 WORK = {**POINTS, **FULL}
@@ -747,6 +754,21 @@ ROWS: dict[str, list[tuple[Any, Any, dict[str, float], float | None, float | Non
         # one order to the supplier, whatever sites its racks go to
         (of(caps, two_sites), ("g", 1), {"ordered[g,1]": 3, "buy[a,g,1]": -1, "buy[b,g,1]": -1}, None, 0)
     ],
+    "opex_limit": [
+        # a rack idles and rents for 5,000 USD, its order's support is 10,000; of four old racks the support is firm
+        (
+            of(old_racks, capped),
+            1,
+            {
+                **{f"own[a,{name},1]": 0.005 for name in ("e", "g", "k", "l", "r")},
+                **{f"buy[a,{name},0]": support for name, support in SUPPORT.items()},
+                **{f"retire[fleet-0,{t}]": -0.01 for t in (0, 1)},
+                "load_opex[1]": 1,
+            },
+            None,
+            0.2 - 4 * 0.01,
+        )
+    ],
     "budget_limit": [
         # a quarter of 1.01 M USD with the order; 0.75 · 1.01 M and 5,000 USD on delivery; 3 · 0.6 M of the firm order
         (
@@ -868,6 +890,31 @@ def test_the_cost_of_a_rack_is_worked_by_hand():
     assert coefs["prefill[o1,a]"] == pytest.approx(0.001 * 2.0 * 0.5 * 0.98, rel=1e-12)
     # one USD for each of 75 requests/s through a quarter of 7,884,000 s
     assert coefs["short[1,w]"] == pytest.approx(75 * 7_884_000 / MUSD * 0.98, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("objective", "planned", "earns"), [("min_cost", 0.0, 0), ("min_cost_priced", 2.0, 0), ("max_margin", 2.0, 1)]
+)
+def test_the_objective_prices_what_is_short_by_hand(objective, planned, earns):
+    """Four million requests at 0.5 USD in the planned quarter, 6.25 million at 1 USD in the last, worth 0.96."""
+
+    def loads(tables: Any) -> None:
+        seconds = 7_884_000
+        tables["rates"] = tables["rates"].iloc[:0]
+        rows(tables, "rates", (0, W, 0, 8e6 / seconds, 0.5), (2, W, 0, 12.5e6 / seconds, 0.5))
+        tables["short_prices"] = tables["short_prices"].iloc[:0]
+        rows(tables, "short_prices", (0, W, 0.5), (2, W, 1.0))
+
+    model = made(loads, objective=objective)
+    repn = generate_standard_repn(model.cost.expr)
+    coefs = {v.name: c for v, c in zip(repn.linear_vars, repn.linear_coefs, strict=True)}
+    later = 6.25 * 0.96
+    assert coefs.get("short[0,w]", 0.0) == pytest.approx(planned)
+    assert coefs["short[2,w]"] == pytest.approx(later)
+    assert coefs.get("all_served[0]", 0.0) == pytest.approx(-earns * (planned + later))
+    held = model.quarter_short[next(iter(model.quarter_short))]
+    least = 0.0 if objective == "min_cost" else pytest.approx(10_010.0)
+    assert (held.lb, held.ub) == (least, None if objective == "min_cost" else least)
 
 
 def test_a_sale_is_paid_late_costs_its_removal_and_idles_until_it_is_out():

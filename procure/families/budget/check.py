@@ -1,19 +1,30 @@
-"""Budgets checked: capital spending against what is budgeted and what could be carried in."""
+"""Budgets checked: capital spending against what is budgeted and could be carried in; what running costs."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 
-from procure.instance.tables import Fixed, SkuRow
+from procure.instance.tables import Fixed, OpexCap, SkuRow
 from procure.plan.limits import Rows
 from procure.plan.part import Check
 from procure.plan.standing import Standing
-from procure.plan.tables import ExpansionOrder, Purchase
+from procure.plan.tables import Cash, ExpansionOrder, Purchase
 from procure.rules.payments import due
 
 
 def limits(s: Standing, rows: Rows) -> None:
-    """Spending against budget and what could be carried into the quarter."""
+    """Spending against budget and what could be carried into the quarter, and operating expenses against theirs."""
+    caps = {r.t: r.opex_usd for r in s.instance.rows(OpexCap)}
+    opex: dict[str, float] = defaultdict(float)
+    for paid in Cash.rows(s.tables["cash"]) if caps else []:
+        if paid.line.operating:
+            opex[paid.quarter] += paid.cash_usd
+    for t, cap in caps.items():
+        rows.add("opex", s.quarters[t], "", "", opex[s.quarters[t]], cap, "USD")
+    _capital(s, rows)
+
+
+def _capital(s: Standing, rows: Rows) -> None:
     budget = dict(zip(s.instance["budget"]["t"], s.instance["budget"]["budget_usd"], strict=True))
     if not budget:
         return

@@ -1,4 +1,4 @@
-"""Family 13 in the program: capital spending stays within the budget of its quarter and fiscal year."""
+"""Family 13 in the program: capital spending stays within the budget of its quarter and fiscal year, running too."""
 
 from __future__ import annotations
 
@@ -6,17 +6,26 @@ from typing import Any
 
 import pyomo.environ as pyo
 
+from procure.families import contents
 from procure.families.scales import USD_PER_UNIT
-from procure.program.declare import first_stage, first_stage_rows
-from procure.program.index import Index, lookup
+from procure.program.declare import More, block_rows, first_stage, first_stage_rows
+from procure.program.index import Index, group, lookup
 from procure.program.linear import Terms
 from procure.program.paid import order_payments
 from procure.program.part import Part
+from procure.timekey import TimeKey
 
 
 def add_variables(m: Any, index: Index) -> None:
-    """carry[t]: budget carried into t + 1, M USD, continuous."""
+    """Continuous, M USD: carry[t] budget carried into t + 1; load_opex[at] what the work of a block may cost to run.
+
+    The second where operating expenses have a limit.
+    """
     m.carry = first_stage(index.t, domain=pyo.NonNegativeReals)
+    capped = index.of(opex_caps)
+    m.load_opex = first_stage(
+        [at for at in index.blocks if at.t in capped], more=More.HELPS, domain=pyo.NonNegativeReals
+    )
 
 
 def budget_limit(m: Any, index: Index) -> None:
@@ -53,6 +62,47 @@ def budget_limit(m: Any, index: Index) -> None:
     m.budget_limit = first_stage_rows(sorted(budget), rule=rule)
 
 
+def opex_caps(index: Index) -> dict[int, float]:
+    """USD that operating expenses of a quarter may be at most, where they have a limit."""
+    return lookup(index.instance["opex"], ["t"], "opex_usd")
+
+
+def opex_limit(m: Any, index: Index) -> None:
+    """What running costs fits the operating budget of its quarter: what stands, and what its blocks may spend on work.
+
+        Σ_x usd[x,t]·x + Σ_{at of t} load_opex[at] ≤ opex[t] − usd[t],        x decided first
+        Σ_y usd[y]·y ≤ load_opex[at],                                         y of the block
+
+    M USD of the quarter, not discounted; usd is what families spend on running
+    (:class:`procure.program.running.Running`). Nothing is carried from quarter to quarter.
+    """
+    caps = index.of(opex_caps)
+    parts = contents.programs().values() if caps else ()
+    spent = [one for part in parts if part.running is not None for one in part.running(m, index) if one.t in caps]
+    first = group((one for one in spent if one.at is None), lambda one: one.t)
+    work = group((one for one in spent if one.at is not None), lambda one: one.at)
+
+    def standing(m: Any, t: int) -> Any:
+        row, limit = Terms(), caps[t]
+        for one in first.get(t, []):
+            if one.decision is None:
+                limit -= one.usd
+            else:
+                row.add(one.usd / USD_PER_UNIT, one.decision)
+        row.extend(1.0, (m.load_opex[at] for at in m.load_opex if at.t == t))
+        return row.at_most(limit / USD_PER_UNIT)
+
+    def working(m: Any, at: TimeKey) -> Any:
+        row = Terms()
+        for one in work.get(at, []):
+            row.add(one.usd / USD_PER_UNIT, one.decision)
+        row.add(-1.0, m.load_opex[at])
+        return row.at_most(0.0)
+
+    m.opex_limit = first_stage_rows(sorted(caps), rule=standing)
+    m.work_within_opex = block_rows(list(m.load_opex), rule=working)
+
+
 def carry_rule(m: Any, index: Index) -> None:
     """What may be carried: nothing, within the fiscal year, or without limit, as the case states.
 
@@ -66,4 +116,4 @@ def carry_rule(m: Any, index: Index) -> None:
             m.carry[t].setub(0.0)
 
 
-PROGRAM = Part((budget_limit, carry_rule), add_variables)
+PROGRAM = Part((budget_limit, carry_rule, opex_limit), add_variables)

@@ -27,11 +27,24 @@ def moved(full: Full) -> Moved:
     return Moved(f"budget/{full.quarter}/budget_usd", usd, step, "USD")
 
 
+def opex_moved(full: Full) -> Moved:
+    """The operating budget of the quarter, by what the dearest unit on offer costs to stand: power, space, support."""
+    usd = full.cell(full.stated["budget"], "quarter", full.quarter, "opex_usd")
+    skus = full.on_offer.merge(full.tables["prices"], on="sku").merge(full.tables["upkeep"], on="sku")
+    each = skus["support_usd_per_quarter"] + skus["idle_usd_per_quarter"] + skus["space_usd_per_quarter"]
+    step = float(each.max()) if len(each) else usd
+    return Moved(f"budget/{full.quarter}/opex_usd", usd, step, "USD")
+
+
 WORDS = Words(
-    rows={"budget_limit": RowWords("budget", "USD", ("t",), USD_PER_UNIT)},
-    given=("budget",),
-    moves={"budget": moved},
-    causes=(Cause("budget", ("budget_limit",), place=1),),
+    rows={
+        "budget_limit": RowWords("budget", "USD", ("t",), USD_PER_UNIT),
+        "opex_limit": RowWords("operating budget", "USD", ("t",), USD_PER_UNIT),
+        "work_within_opex": RowWords("operating budget", "USD", ("at",), USD_PER_UNIT),
+    },
+    given=("budget", "opex"),
+    moves={"budget": moved, "opex": opex_moved},
+    causes=(Cause("budget", ("budget_limit",), place=1), Cause("operating budget", ("opex_limit",), place=2)),
     told={"budget_limit": short_of_budget},
     spared=("carry",),
 )

@@ -17,6 +17,7 @@ from procure.plan.standing import Standing
 from procure.plan.tables import Asked, Service, Serving
 from procure.plan.tolerance import compare, differ, over, unlike
 from procure.quarter import SECONDS_PER_QUARTER
+from procure.rules.objective import Objective
 from procure.schema import CostLine, Span
 from procure.timekey import grouped
 
@@ -66,9 +67,14 @@ def served(plan: Plan, instance: Instance) -> Iterable[str]:
                 yield f"{' '.join(key)}: {given.get(key, 0.0):g} requests/s served of {needed:g}"
     lost = total = 0.0
     priority = dict(zip(instance["workloads"]["workload"], instance["workloads"]["priority"], strict=True))
+    tokens = dict[tuple[int, str, str], float]()
+    if Objective(str(instance.settings["objective"])).tokens:
+        sizes = instance.rows(Length)
+        tokens = {(r.t, r.workload, r.bucket): r.input_tokens + r.thinking_tokens + r.visible_tokens for r in sizes}
     for r in instance.rows(Rate):
         if instance["quarters"]["planned"].iloc[r.t]:
             weight = priority[r.workload] * r.requests_per_s * r.mean_per_peak
+            weight *= tokens.get((r.t, r.workload, r.bucket), 1.0)
             total += weight
             lost += weight * short.get((names[r.t], r.workload), 0.0)
     share = lost / total if total else 0.0
@@ -124,16 +130,21 @@ def stated(plan: Plan, instance: Instance) -> Iterable[str]:
 
 
 def cash(ledger: Ledger, instance: Instance, tables: dict[str, pd.DataFrame]) -> None:
-    """The stated price of requests not served in look-ahead quarters."""
+    """The stated price of requests not served in look-ahead quarters, or in all; or the income from those served."""
+    by = Objective(str(instance.settings["objective"]))
     price = {(r.t, r.workload): r.usd_per_request for r in instance.rows(ShortPrice)}
     requests: dict[tuple[int, str], float] = defaultdict(float)
     for r in instance.rows(Rate):
         requests[r.t, r.workload] += r.requests_per_s * r.mean_per_peak * SECONDS_PER_QUARTER
     for row in Service.rows(tables["sla"]):
         t = instance.position[row.quarter]
-        if instance.span[row.quarter] is Span.LOOKAHEAD and row.short_share > 0:
-            usd = row.short_share * requests[t, row.workload] * price[t, row.workload]
-            ledger.pay(t, CostLine.SHORTFALL, "", row.workload, usd)
+        worth = requests[t, row.workload] * price.get((t, row.workload), 0.0)
+        if by.earns:
+            ledger.pay(t, CostLine.INCOME, "", row.workload, (row.short_share - 1.0) * worth)
+        elif row.short_share > 0 and instance.span[row.quarter] is Span.LOOKAHEAD:
+            ledger.pay(t, CostLine.SHORTFALL, "", row.workload, row.short_share * worth)
+        elif row.short_share > 0 and not by.ranked:
+            ledger.pay(t, CostLine.PLANNED_SHORTFALL, "", row.workload, row.short_share * worth)
 
 
 CHECK = Check(

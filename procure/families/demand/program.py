@@ -18,10 +18,13 @@ from procure.program.linear import Terms
 from procure.program.part import Part
 from procure.program.power import prefill_usd, serve_usd
 from procure.quarter import SECONDS_PER_QUARTER
+from procure.rules.objective import Objective
 from procure.timekey import TimeKey
 
 DETERRENT = 100.0
 """What is tolerated costs this many times the dearest power of its workload: freeing a rack for others saves less."""
+ALL_SHORT = 1.001 * BASIS_POINTS
+"""Basis points that a quarter may be short of where no shortfall is ranked: all that there is, and a little."""
 LEAST_DETERRENT_USD = 1_000.0
 """The same where power is free, USD for the whole workload; of which at most the tolerated share is ever counted."""
 
@@ -32,7 +35,8 @@ def add_variables(m: Any, index: Index) -> None:
     Recourse, in the block ``at`` of the point or the key: serve[point, site] share of the rate of its bucket;
     short[at, workload] share unserved or served too late for the promise; tolerated[at, workload] share unserved that
     counts as served, in planned quarters. First stage: quarter_short[at] weighted shortfall that a block of a planned
-    quarter may have, in basis points of the weighted demand of all planned quarters.
+    quarter may have, in basis points of the weighted demand of all planned quarters; all of it, and nothing tolerated,
+    where the objective ranks no shortfall. all_served[0] is 1: the income of everything is counted with it.
 
     Shares are at most 1 by their rows, here and in other families; that they say so themselves leaves the solver less
     to find out, and bounds the columns of a block, so that any prices of its rows bound its cost
@@ -41,10 +45,21 @@ def add_variables(m: Any, index: Index) -> None:
     blocks = {p.point: p.at for p, _ in index.serve}
     m.serve = recourse([(p.point, site) for p, site in index.serve], blocks=blocks, bounds=(0, 1))
     m.short = recourse(index.loads, bounds=(0, 1))
-    counted = [(at, w) for at, w in index.loads if at.t in index.planned]
+    ranked = index.of(objective).ranked
+    counted = [(at, w) for at, w in index.loads if ranked and at.t in index.planned]
     m.tolerated = recourse(counted, tolerated=True, bounds=(0, SERVED))
     in_plan = [at for at in index.blocks if at.t in index.planned]
     m.quarter_short = first_stage(in_plan, more=More.HELPS, domain=pyo.NonNegativeReals)
+    m.all_served = first_stage([0], bounds=(1.0, 1.0))
+    if not ranked:
+        for at in in_plan:
+            m.quarter_short[at].setlb(ALL_SHORT)
+            m.quarter_short[at].setub(ALL_SHORT)
+
+
+def objective(index: Index) -> Objective:
+    """What the plan is chosen by."""
+    return Objective(str(index.instance.settings["objective"]))
 
 
 def demand_met(m: Any, index: Index) -> None:
@@ -118,14 +133,22 @@ def least_share_served(m: Any, index: Index) -> None:
 
 
 def shortfall_weights(index: Index) -> dict[tuple[TimeKey, str], float]:
-    """Priority-weighted requests of a block and workload, as a share of those of all planned quarters."""
+    """Priority-weighted requests (or tokens) of a block and workload, as a share of those of all planned quarters."""
     weights: dict[tuple[TimeKey, str], float] = {}
+    tokens = index.of(tokens_per_request) if index.of(objective).tokens else {}
     for at, w, b in index.buckets:
         if at.t in index.planned:
             load = index.workload[w].priority * index.rate[at, w, b] * index.mean_per_peak[at, w, b]
+            load *= tokens.get((at, w, b), 1.0)
             weights[at, w] = weights.get((at, w), 0.0) + load
     total = sum(weights.values())
     return {key: value / total for key, value in weights.items()} if total else {}
+
+
+def tokens_per_request(index: Index) -> dict[tuple[TimeKey, str, str], float]:
+    """Input and output of a request of each bucket."""
+    rows = index.timed_rows(Length)
+    return {(at, r.workload, r.bucket): r.input_tokens + r.thinking_tokens + r.visible_tokens for at, r in rows}
 
 
 def shortfall_of_quarter(m: Any, index: Index) -> None:
@@ -133,8 +156,8 @@ def shortfall_of_quarter(m: Any, index: Index) -> None:
 
         Σ_w weight[t,w] · short[t,w] ≤ quarter_short[t]
 
-    Basis points of the priority-weighted requests of all planned quarters. A fleet that cannot serve within the
-    shortfall allowed breaks this row and no other: more of ``quarter_short`` mends it.
+    Basis points of the priority-weighted requests of all planned quarters, or tokens, as the objective counts. A fleet
+    that cannot serve within the shortfall allowed breaks this row and no other: more of ``quarter_short`` mends it.
     """
     weights = shortfall_weights(index)
 
@@ -150,19 +173,26 @@ def shortfall_of_quarter(m: Any, index: Index) -> None:
 
 
 def add_cost(m: Any, index: Index, terms: Terms) -> None:
-    """What unserved requests of look-ahead quarters are worth, each at its own quarter's price; what is tolerated.
+    """What unserved requests are worth, each at its own quarter's price; what is tolerated.
 
+        Σ price[t,w]·requests[t,w]·discount[t]·short[t,w]        over the look-ahead, or all t if it is priced
+        − Σ price[t,w]·requests[t,w]·discount[t]·(1 − short[t,w])        over all t, with the objective ``max_margin``
+
+    What is short earns nothing, late first tokens too: it was not what was promised.
     The price on what is tolerated is no money: it keeps a share that could be served from being left out to save its
     power, is more than leaving a workload out could save at a given fleet, and is taken out of what a plan costs.
     """
-    unserved: dict[tuple[TimeKey, str], float] = {}
+    by, unserved = index.of(objective), dict[tuple[TimeKey, str], float]()
     for at, w, b in index.buckets:
-        if at.t not in index.planned:
+        if at.t not in index.planned or not by.ranked:
             requests = index.rate[at, w, b] * index.mean_per_peak[at, w, b] * SECONDS_PER_QUARTER
             unserved[at, w] = unserved.get((at, w), 0.0) + requests
     price = lookup(index.instance["short_prices"], ["t", "workload"], "usd_per_request")
     for (at, w), requests in unserved.items():
-        terms.add(price[at.t, w] * requests * index.discount[at.t] / USD_PER_UNIT, m.short[at, w])
+        worth = price[at.t, w] * requests * index.discount[at.t] / USD_PER_UNIT
+        terms.add(worth, m.short[at, w])
+        if by.earns:
+            terms.add(-worth, m.all_served[0])
     saved = _dearest_power(index)
     for key in m.tolerated:
         terms.add((DETERRENT * saved.get(key, 0.0) + LEAST_DETERRENT_USD) / USD_PER_UNIT, m.tolerated[key])
@@ -175,7 +205,7 @@ def _dearest_power(index: Index) -> dict[tuple[TimeKey, str], float]:
         most: dict[tuple[TimeKey, str, str], float] = {}
         for row, _, usd in costs:
             key = (row.at, row.workload, row.bucket)
-            most[key] = max(most.get(key, 0.0), usd)
+            most[key] = max(most.get(key, 0.0), usd * index.discount[row.at.t])
         for key, usd in most.items():
             dearest[key] = dearest.get(key, 0.0) + usd
     saved: dict[tuple[TimeKey, str], float] = {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import pandas as pd
@@ -14,6 +15,7 @@ from procure.program.declare import More, first_stage, first_stage_rows
 from procure.program.index import Index, group
 from procure.program.linear import Terms
 from procure.program.part import Part
+from procure.program.running import Running
 from procure.program.sales import of_groups, of_orders, sales, sales_by_sku
 from procure.quarter import Quarter
 from procure.rules.worth import book_usd, residual_usd, sale_usd
@@ -124,13 +126,12 @@ def reserved_stands(m: Any, index: Index) -> None:
 def add_cost(m: Any, index: Index, terms: Terms) -> None:
     """What exists and is on order, and what sales change.
 
-    Constant: support and firm payments, less residual values. A sold unit brings its residual value less the spread
-    after the delay, is removed at a cost when it leaves, ends its support, and is not there at the end. What is still
-    to be received at the end of the horizon counts at its present value.
+    Constant: firm payments, less residual values. A sold unit brings its residual value less the spread after the
+    delay, is removed at a cost when it leaves, and is not there at the end. What is still to be received at the end of
+    the horizon counts at its present value.
     """
     for g in index.fixed.values():
-        start, age = max(int(g.vintage_t), 0), index.horizon - int(g.vintage_t)
-        usd = g.count * g.support_usd_per_quarter * sum(index.discount[t] for t in index.t if t >= start)
+        usd, age = 0.0, index.horizon - int(g.vintage_t)
         if g.due_t in index.discount:
             usd += g.count * g.due_usd * index.discount[g.due_t]
         usd -= g.count * residual_usd(g.paid_usd, age, index.sku[g.sku]) * index.end_discount
@@ -140,9 +141,19 @@ def add_cost(m: Any, index: Index, terms: Terms) -> None:
         received = index.discount_of(sale.t + int(sku.resale_delay_quarters))
         usd = -sale_usd(sale.paid_usd, sale.t - sale.vintage_t, sku) * received
         usd += sku.removal_usd * index.discount[sale.t]
-        usd -= sale.support_usd_per_quarter * sum(index.discount[q] for q in index.t if q >= sale.t)
         usd += residual_usd(sale.paid_usd, index.horizon - sale.vintage_t, sku) * index.end_discount
         terms.add(usd / USD_PER_UNIT, sale.decision(m))
+
+
+def running(m: Any, index: Index) -> Iterator[Running]:
+    """Support of what exists and is on order, which ends with a sale."""
+    for g in index.fixed.values():
+        for t in index.t:
+            if t >= g.vintage_t:
+                yield Running(t, g.count * g.support_usd_per_quarter)
+    for sale in index.of(sales):
+        for t in range(sale.t, index.horizon):
+            yield Running(t, -sale.support_usd_per_quarter, sale.decision(m))
 
 
 def fleet(d: Decided) -> pd.DataFrame:
@@ -202,5 +213,6 @@ PROGRAM = Part(
     (fleet_balance, retire_within_group, resell_within_order, resale_cap, reserved_stands),
     add_variables,
     add_cost,
+    running,
     tables={"fleet": fleet, "sales": sold_units},
 )

@@ -18,6 +18,7 @@ from procure.program.index import Index, group
 from procure.program.linear import Terms
 from procure.program.paid import order_payments
 from procure.program.part import Part
+from procure.program.running import Running
 from procure.program.sales import sales_by_sku
 from procure.rules.worth import residual_usd
 from procure.schema import Resource
@@ -130,14 +131,21 @@ def _room(index: Index, site: str, sku: str, without: Collection[str]) -> float:
 
 
 def add_cost(m: Any, index: Index, terms: Terms) -> None:
-    """Payments for what is ordered and its support from delivery on, less what it is worth at the end."""
+    """Payments for what is ordered, less what it is worth at the end."""
     for site, sku, order_t in index.orders:
         row = index.sku[sku]
         delivery = order_t + int(row.lead_quarters)
         usd = sum(paid * index.discount[t] for t, paid in order_payments(index, sku, order_t).items())
-        usd += index.support[sku, delivery] * sum(index.discount[t] for t in index.t if t >= delivery)
         usd -= residual_usd(index.price[sku, delivery], index.horizon - delivery, row) * index.end_discount
         terms.add(usd / USD_PER_UNIT, m.buy[site, sku, order_t])
+
+
+def running(m: Any, index: Index) -> Iterator[Running]:
+    """Support of what is ordered, from delivery on."""
+    for site, sku, order_t in index.orders:
+        delivery = order_t + int(index.sku[sku].lead_quarters)
+        for t in range(delivery, index.horizon):
+            yield Running(t, index.support[sku, delivery], m.buy[site, sku, order_t])
 
 
 def lifted(m: Any, index: Index, without: Collection[str]) -> Iterator[tuple[str, Any, Any, float]]:
@@ -165,5 +173,10 @@ def purchases(d: Decided) -> pd.DataFrame:
 
 
 PROGRAM = Part(
-    (supply_cap, minimum_order, bought_or_sold), add_variables, add_cost, lifted, tables={"purchases": purchases}
+    (supply_cap, minimum_order, bought_or_sold),
+    add_variables,
+    add_cost,
+    running,
+    lifted,
+    tables={"purchases": purchases},
 )

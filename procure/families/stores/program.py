@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import pyomo.environ as pyo
 
-from procure.families.scales import BYTES_PER_UNIT, USD_PER_UNIT
+from procure.families.scales import BYTES_PER_UNIT
 from procure.instance.tables import PeerReader
 from procure.program.declare import block_rows, recourse
 from procure.program.index import Index, group, lookup
 from procure.program.linear import Terms
 from procure.program.part import Part
 from procure.program.present import add_present
+from procure.program.running import Running
 from procure.quarter import SECONDS_PER_DAY, SECONDS_PER_QUARTER
 from procure.schema import Tier
 from procure.timekey import TimeKey
@@ -187,12 +189,12 @@ def add_variables(m: Any, index: Index) -> None:
     m.worn = recourse([key for key in sorted(index.reads) if (key[0], key[2]) in priced], bounds=bounds)
 
 
-def add_cost(m: Any, index: Index, terms: Terms) -> None:
-    """The drives that writes beyond their endurance wear off, at the price of the quarter, discounted."""
+def running(m: Any, index: Index) -> Iterator[Running]:
+    """The drives that writes beyond their endurance wear off, at the price of the quarter."""
     price = index.of(wear_prices)
     for at, site, store in m.worn:
-        usd = price[at, store] * BYTES_PER_UNIT * SECONDS_PER_QUARTER * index.discount[at.t]
-        terms.add(usd / USD_PER_UNIT, m.worn[at, site, store])
+        usd = price[at, store] * BYTES_PER_UNIT * SECONDS_PER_QUARTER
+        yield Running(at.t, usd, m.worn[at, site, store], at)
 
 
-PROGRAM = Part((store_reads, peer_reads, reader_limit, store_writes, store_wear), add_variables, add_cost)
+PROGRAM = Part((store_reads, peer_reads, reader_limit, store_writes, store_wear), add_variables, running=running)

@@ -10,7 +10,16 @@ from procure.plan import Plan
 from procure.plan.unit_costs import cost_warnings
 from procure.report.cells import Cell, Sheet
 from procure.report.layout import Timeline
-from procure.report.words import evidence_lines, extrapolation_lines, plan_name, proven_gap, status_sentence, unit_costs
+from procure.report.words import (
+    evidence_lines,
+    extrapolation_lines,
+    outcome,
+    plan_name,
+    proven_gap,
+    status_sentence,
+    unit_costs,
+)
+from procure.report.words import objective as by_objective
 
 _SHEETS = (
     ("Purchases", "what to order and to sell, when it is paid, unit prices"),
@@ -51,12 +60,15 @@ def about_sheet(plan: Plan, timeline: Timeline) -> About:
     sheet.widths = {0: 30, 1: 26, 2: 12, 3: 70}
     sheet.put(0, 0, f"Purchase plan {plan_name(plan)}".strip(), "title")
     sheet.put(1, 0, status_sentence(plan), "note")
-    row = _Rows(sheet)
+    row, earns = _Rows(sheet), by_objective(plan).earns
     row.heading("Run")
-    objective = row.fact("Objective", plan.objective_usd, "USD", "net present cost, solver output", "solver:usd")
+    row.fact("Chosen by", str(by_objective(plan)), "", outcome(plan))
+    less = " less income" if earns else ""
+    objective = row.fact("Objective", plan.objective_usd, "USD", f"net present cost{less}, solver output", "solver:usd")
     bound = None
     if summary["bound_usd"] is not None:
-        bound = row.fact("Bound", summary["bound_usd"], "USD", "no plan can cost less", "solver:usd")
+        least = "no plan has less: its negative is the most margin" if earns else "no plan can cost less"
+        bound = row.fact("Bound", summary["bound_usd"], "USD", least, "solver:usd")
     if summary["gap"] is not None:
         row.fact("Gap", summary["gap"], "", proven_gap(plan), "solver:rate")
     row.fact("Status", str(plan.status), "", status_sentence(plan), "solver")
