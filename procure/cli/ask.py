@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from procure.cli._stopping import Stopping
-from procure.cli.plan import LIMIT, Json, Seed, Threads
+from procure.cli.plan import LIMIT, NO_PLAN, Json, Seed, Threads
 from procure.cli.study import Jobs
 
 if TYPE_CHECKING:
     from procure.case import Case
     from procure.plan import Plan
+    from procure.why import Explanation, How
 
 PANEL = "Ask"
 
@@ -52,7 +53,7 @@ def verify(
 
 
 def explain(  # noqa: PLR0913 - one option of the verb each
-    result: Annotated[Path, typer.Argument(help="Result folder, as written by `procure solve`.")],
+    result: Annotated[Path, typer.Argument(help="Result folder, or a case that has no plan.")],
     case: AnsweredCase = None,
     limits: Annotated[bool, typer.Option("--limits", help="Ask about every limit that leaves no room.")] = False,
     limit: Annotated[
@@ -61,6 +62,10 @@ def explain(  # noqa: PLR0913 - one option of the verb each
     orders: Annotated[bool, typer.Option("--orders", help="Ask why each order line.")] = False,
     why_not: Annotated[
         list[str] | None, typer.Option(help="Force a SKU or group (cmx, lpx, ssd, gpu) in, or out where it is ordered.")
+    ] = None,
+    to_serve: Annotated[
+        list[str] | None,
+        typer.Option(help="The smallest changes that serve a workload that is short; all of them: all."),
     ] = None,
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="Keep the plans of the answers here; the same command goes on.")
@@ -74,38 +79,75 @@ def explain(  # noqa: PLR0913 - one option of the verb each
     jobs: Jobs = 1,
     as_json: Json = False,
 ) -> None:
-    """Say what binds and what one more unit is worth, why each order, and why not another SKU, by solving again.
+    """Say what binds and what a unit more is worth, why each order, why not a SKU, what serves what is short.
 
-    Limits and orders, unless options say what to ask. Amounts lie between what the bounds of both plans leave; where 0
-    does, they are below the resolution of the gap. Written beside the plan: explain.json, tables/explain.csv.
+    Each by solving again. Without options limits and orders, and what serves what is short; of a case that has no plan,
+    what lets it have one. Amounts lie between what the bounds of both plans leave; where 0 does, they are below the
+    resolution of the gap. Written beside the plan: explain.json, tables/explain.csv.
 
-    Exit codes: 0 done, 2 wrong input, 5 stopped or out of time before every question was asked.
+    Exit codes: 0 done, 2 wrong input, 4 no time to tell whether a case has a plan, 5 stopped or out of time before
+    every question was asked.
     """
+    from dataclasses import replace
+
     from rich.console import Console
 
     from procure.cli._json import show_json
     from procure.plan import Plan
+    from procure.plan.summary import RESULT
     from procure.report import print_explanation
     from procure.study import Effort
-    from procure.why import Asked, How
+    from procure.why import ALL, Asked, How
     from procure.why import explain as run
 
-    plan = Plan.read(result)
-    answered = _answered(plan, result, case)
-    every = not (limits or limit or orders or why_not)
-    asked = Asked(limits or every, tuple(limit or ()), orders or every, tuple(why_not or ()))
-    own = max(plan.summary["gap_asked"], plan.summary["gap"] or 0.0)
-    effort = Effort(own if gap is None else gap, threads=threads, seed=seed)
     with Stopping("answers at hand are kept.") as stopping:
-        how = How(effort, time_limit, jobs, out, lambda line: typer.echo(line, err=True), stopping.asked)
-        found = run(plan, answered, asked, how)
-    written = found.write(result)
+        how = How(Effort(gap or 0.0, threads=threads, seed=seed), time_limit, jobs, out, _tell, stopping.asked)
+        if not (result / RESULT).is_file() and _is_case(result):
+            found, written = _unblocked(result, how), []
+        else:
+            plan = Plan.read(result)
+            every = not (limits or limit or orders or why_not or to_serve)
+            short = (ALL,) if every and plan.summary["shortfall"]["workloads"] else tuple(to_serve or ())
+            asked = Asked(limits or every, tuple(limit or ()), orders or every, tuple(why_not or ()), short)
+            if gap is None:
+                how = replace(
+                    how, effort=replace(how.effort, gap=max(plan.summary["gap_asked"], plan.summary["gap"] or 0.0))
+                )
+            found = run(plan, _answered(plan, result, case), asked, how)
+            written = found.write(result)
     if as_json:
         show_json(found.facts())
     else:
         print_explanation(found, Console())
-        typer.echo(f"Written: {', '.join(str(path) for path in written)}")
+        if written:
+            typer.echo(f"Written: {', '.join(str(path) for path in written)}")
     raise typer.Exit(LIMIT if found.not_asked else 0)
+
+
+def _tell(line: str) -> None:
+    typer.echo(line, err=True)
+
+
+def _unblocked(source: Path, how: How) -> Explanation:
+    """What lets a case without a plan have one.
+
+    Raises:
+        InputError: it has one.
+    """
+    from procure.case import Case
+    from procure.errors import Fault, InputError
+    from procure.solver import NoPlan
+    from procure.why import unblock
+
+    try:
+        found = unblock(Case.read(source), how)
+    except NoPlan as error:
+        typer.echo(str(error), err=True)
+        raise typer.Exit(NO_PLAN) from error
+    if found is None:
+        expected = "A result, or a case that has no plan; this case has one."
+        raise InputError([Fault(str(source), 0, "", "", expected, "Solve it, and explain its result.")])
+    return found
 
 
 def _answered(plan: Plan, result: Path, case: Path | None) -> Case:
@@ -137,7 +179,11 @@ def _case_of(plan: Plan, result: Path) -> Path | None:
     above = [result.resolve(), *result.resolve().parents]
     places = [Path(stated), *(folder / stated for folder in above)] if stated else []
     places.append(packaged_path("data") / "cases" / str(plan.summary.get("case", "")))
-    return next((place for place in places if (place / "case.toml").is_file() or _is_workbook(place)), None)
+    return next((place for place in places if _is_case(place)), None)
+
+
+def _is_case(place: Path) -> bool:
+    return (place / "case.toml").is_file() or _is_workbook(place)
 
 
 def _is_workbook(place: Path) -> bool:

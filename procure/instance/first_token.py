@@ -160,6 +160,8 @@ class Best:
         reached_s: seconds within which the asked share sees its first token then.
         target_s: seconds asked for.
         pools: SKUs that prefill so, of the longest bucket first.
+        late_bucket: shortest length bucket of which some requests are late then; empty where none is.
+        late_pool: SKU that prefills it so.
     """
 
     in_time_share: float
@@ -167,6 +169,8 @@ class Best:
     reached_s: float
     target_s: float
     pools: tuple[str, ...]
+    late_bucket: str = ""
+    late_pool: str = ""
 
     @property
     def short_share(self) -> float:
@@ -176,9 +180,10 @@ class Best:
 
     @property
     def words(self) -> str:
-        """What is reached at the share asked for, against what is asked."""
+        """What is reached at the share asked for, against what is asked, and from which length on requests are late."""
         asked = f"{self.asked_share * 100:.4g}%"
-        return f"{asked} of requests within {self.reached_s:.3g} s at best, {self.target_s:g} s asked"
+        late = f"; late from bucket {self.late_bucket} on, on {self.late_pool}" if self.late_bucket else ""
+        return f"{asked} of requests within {self.reached_s:.3g} s at best, {self.target_s:g} s asked{late}"
 
 
 def at_best(tables: Mapping[str, pd.DataFrame]) -> dict[tuple[int, str], Best]:
@@ -203,7 +208,7 @@ def at_best(tables: Mapping[str, pd.DataFrame]) -> dict[tuple[int, str], Best]:
     for (t, w), ends in bucket_ends(tables["rates"]).items():
         if not np.isfinite(target[w].ttft_target_s) or (t, w, next(iter(ends))) not in least:
             continue
-        parts, in_time, pools = [], 0.0, []
+        parts, in_time, pools, late = [], 0.0, [], ("", "")
         for bucket, (begin, end) in reversed(ends.items()):
             miss = least[t, w, bucket]
             back = returns.get((t, w), 0.0)
@@ -214,9 +219,10 @@ def at_best(tables: Mapping[str, pd.DataFrame]) -> dict[tuple[int, str], Best]:
                     in_time += weight * (end - begin) * (1.0 - way.late_share)
                     parts.append((weight * (end - begin), (begin, end), curves[way.of]))
                     pools.append(way.of.sku)
+                    late = (bucket, way.of.sku) if way.late_share > 0 else late
         asked = float(target[w].ttft_share)
         names = tuple(dict.fromkeys(pools))
-        found[t, w] = Best(in_time, asked, reached_s(parts, asked), float(target[w].ttft_target_s), names)
+        found[t, w] = Best(in_time, asked, reached_s(parts, asked), float(target[w].ttft_target_s), names, *late)
     return found
 
 

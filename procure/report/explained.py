@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from itertools import groupby
 
 from rich.console import Console
@@ -18,11 +19,13 @@ NOTICED = 1e-3
 
 
 def print_explanation(found: Explanation, console: Console) -> None:
-    """Print limits, orders and the other questions with their answers and, last, what was not asked."""
+    """Print what serves what is short, limits, orders and the other answers and, last, what was not asked."""
 
     def say(label: str, sentence: str) -> None:
         console.print(f"[bold]{label}[/bold]  {escape(sentence)}", highlight=False, soft_wrap=True)
 
+    for about, group in groupby(found.of(Kind.SERVE), key=lambda a: a.question.about):
+        _print_needs(about, list(group), say)
     for one in found.of(Kind.LIMIT):
         label = "binds" if one in found.binding else "slack"
         say(label, f"{one.question.about}, {one.question.quarters}: {one.question.what} {effect_words(one, found)}.")
@@ -36,6 +39,20 @@ def print_explanation(found: Explanation, console: Console) -> None:
         many = f" and {len(kinds) - MOST_NAMED} more" if len(kinds) > MOST_NAMED else ""
         named = ", ".join(kinds[:MOST_NAMED])
         say("left", f"{count_of(len(kinds), 'question')} not asked for want of time: {named}{many}.")
+
+
+def _print_needs(about: str, answers: list[Answer], say: Callable[[str, str], None]) -> None:
+    """What serves somebody, at what cost; what does not alone; what cannot be asked."""
+    for one in answers:
+        if one.verdict is Verdict.HOLDS:
+            cost = "" if math.isnan(one.cost_usd) else f", at {_cost(one.cost_usd)}{_instead(one)}"
+            say("serve", f"{about}: {one.question.what}{cost}.")
+    helpless = [one.question.what for one in answers if one.verdict is Verdict.NOT_ENOUGH]
+    if helpless:
+        say("serve", f"{about}, not alone by: {'; '.join(helpless)}.")
+    for one in answers:
+        if one.verdict is Verdict.FAILED:
+            say("serve", f"{about}, {one.question.what}: cannot be asked ({one.note})")
 
 
 MOST_NAMED = 5

@@ -1,4 +1,4 @@
-"""A plan explained by plans of changed cases: which limits bind, why each order, why not another SKU."""
+"""A plan explained by plans of changed cases: which limits bind, why each order, what would serve what is short."""
 
 from __future__ import annotations
 
@@ -13,12 +13,17 @@ from procure.case import Case
 from procure.csvtext import guarded
 from procure.errors import Fault, InputError
 from procure.files import silent
-from procure.instance import build
+from procure.instance import Instance, build
 from procure.plan import Plan
+from procure.plan.summary import Short
+from procure.solver import NoPlan
+from procure.solver.servable import has_plan, servable
 from procure.study import Change, Effort, Outcome, Step, Study
 from procure.why import limits, orders
 from procure.why.effect import Point
+from procure.why.needs import needs, others_held, wanted
 from procure.why.question import Answer, Kind, Question, Verdict, answer, frame_of
+from procure.why.serve import OutOfTime, Trial
 
 JSON, TABLE = "explain.json", "explain.csv"
 """Files of a result that hold its explanation."""
@@ -33,12 +38,14 @@ class Asked:
         named: limits that are asked about by name, full or not.
         orders: whether order lines are.
         why_not: SKUs and groups (cmx, lpx, ssd, gpu) to be forced in or out.
+        to_serve: workloads that are short, or :data:`procure.why.needs.ALL` of them: what would serve them.
     """
 
     limits: bool = True
     named: tuple[str, ...] = ()
     orders: bool = True
     why_not: tuple[str, ...] = ()
+    to_serve: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -119,18 +126,51 @@ def explain(plan: Plan, case: Case, asked: Asked, how: How) -> Explanation:
     if case.input_hash != plan.summary["input_hash"]:
         expected = "The case that the plan answers; it was changed since."
         raise InputError([Fault(str(case.source or case.name), 0, "", "", expected, "Solve it again.")])
-    instance = build(case)
-    end = time.perf_counter() + how.seconds
-    asker = _Asker(case, plan, replace(how, stop=lambda: how.stop() or time.perf_counter() >= end))
+    instance, how = build(case), _timed(how)
+    asker = _Asker(case, plan, how)
     found = limits.candidates(plan, case, instance, asked.named) if asked.limits or asked.named else []
     questions = [limits.question(candidate) for candidate in found]
     for name in asked.why_not:
         questions += orders.why_not(name, plan, case, instance)
+    target = wanted(plan.summary["shortfall"]["workloads"], asked.to_serve)
     if asked.orders:
         questions += orders.order_questions(plan, case)
-    answers = asker.ask(questions)
-    answers += _doubled(asker, found, answers)
-    return Explanation(_facts(plan, asker.before), answers)
+    answers = _served(asker, case, instance, target) if target else []
+    limited = asker.ask(questions)
+    return Explanation(_facts(plan, asker.before), [*answers, *limited, *_doubled(asker, found, limited)])
+
+
+def unblock(case: Case, how: How) -> Explanation | None:
+    """The smallest changes with which a case that has no plan has one; None where it has one.
+
+    Raises:
+        NoPlan: the time was over before that was known.
+    """
+    how, instance = _timed(how), build(case)
+    trial = Trial(case, {}, has_plan, how.effort, how.stop)
+    try:
+        if trial({}):
+            return None
+    except OutOfTime as error:
+        raise NoPlan("The time limit came before it was known whether there is a plan; allow more time.") from error
+    facts = {"case": case.name, "input_hash": case.input_hash, "status": "infeasible", "short": []}
+    return Explanation(facts, needs(case, instance, [], trial, how.progress))
+
+
+def _timed(how: How) -> How:
+    """The same with the wish to stop once its time is over."""
+    end = time.perf_counter() + how.seconds
+    return replace(how, stop=lambda: how.stop() or time.perf_counter() >= end)
+
+
+def _served(asker: _Asker, case: Case, instance: Instance, target: list[Short]) -> list[Answer]:
+    """What would serve who is short, with what it costs: plans of the changed cases, solved like the plan itself."""
+    how = asker.how
+    held = others_held(case, asker.short, target)
+    found = needs(case, instance, target, Trial(case, held, servable, how.effort, how.stop), how.progress)
+    serving = [one.question for one in found if one.verdict is Verdict.HOLDS]
+    priced = iter(asker.ask([replace(question, change={**held, **question.change}) for question in serving]))
+    return [replace(next(priced), verdict=one.verdict) if one.verdict is Verdict.HOLDS else one for one in found]
 
 
 def _doubled(asker: _Asker, found: Sequence[limits.Candidate], answers: list[Answer]) -> list[Answer]:
@@ -155,8 +195,8 @@ class _Asker:
     """Questions put to the study engine, against one plan."""
 
     def __init__(self, case: Case, plan: Plan, how: How) -> None:
-        self._case, self._how = case, how
-        self.before = Point.of_summary(plan.summary)
+        self._case, self.how = case, how
+        self.before, self.short = Point.of_summary(plan.summary), plan.summary["shortfall"]["workloads"]
         self._orders: dict[str, int] = {}
         for order in plan.summary["purchases"]:
             self._orders[order["sku"]] = self._orders.get(order["sku"], 0) + order["count"]
@@ -179,14 +219,14 @@ class _Asker:
     def _study(self, changes: Sequence[Change], names: Sequence[str]) -> list[Outcome]:
         def told(step: Step) -> None:
             left = f", {step.seconds_left / 60:.1f} min left" if step.done < step.total else ""
-            self._how.progress(
+            self.how.progress(
                 f"{step.done}/{step.total}  {names[step.outcome.number - 1]}: {step.outcome.status}{left}"
             )
 
         self._batches += 1
-        study = Study("explain", self._case, changes, self._how.effort)
-        folder = None if self._how.out is None else self._how.out / f"{self._batches}"
-        return study.run(folder, self._how.jobs, told, self._how.stop)
+        study = Study("explain", self._case, changes, self.how.effort)
+        folder = None if self.how.out is None else self.how.out / f"{self._batches}"
+        return study.run(folder, self.how.jobs, told, self.how.stop)
 
 
 def _better(plan: Point, again: Point) -> Point:

@@ -7,10 +7,11 @@ import json
 import pandas as pd
 import pytest
 from solved_case import planned
-from tiny_case import tiny
+from tiny_case import fleet, tiny
 
 from procure.cli import main
 from procure.plan import Plan
+from procure.why import needs
 
 
 @pytest.fixture(scope="module")
@@ -40,10 +41,41 @@ def test_it_names_what_binds_and_writes_the_answers_beside_the_plan(desk, capsys
 
 def test_questions_without_time_are_named_and_the_verb_exits_5(desk, capsys):
     assert main(["explain", str(desk / "out"), "--case", str(desk / "case"), "--time-limit", "0"]) == 5
-    assert "not asked for want of time: positions at a" in capsys.readouterr().out
+    told = capsys.readouterr().out
+    assert "not asked for want of time: chat (what else would, alone or together), positions at a" in told
 
 
 def test_a_name_that_is_none_exits_2(desk, capsys):
     words = ["explain", str(desk / "out"), "--case", str(desk / "case")]
     assert main([*words, "--why-not", "cmy"]) == 2
     assert "Groups: cmx, lpx, ssd, gpu" in capsys.readouterr().err
+
+
+def move_power_and_positions_alone(monkeypatch):
+    """For tests of what is printed, not of how much can be moved."""
+    every = needs.levers
+    few = ("power at a", "positions at a")
+    monkeypatch.setattr(needs, "levers", lambda *asked: [lever for lever in every(*asked) if lever.name in few])
+    monkeypatch.setattr(needs, "choices", lambda case, short: [])
+
+
+def test_what_serves_a_workload_is_told_with_its_cost(desk, capsys, monkeypatch):
+    move_power_and_positions_alone(monkeypatch)
+    words = ["explain", str(desk / "out"), "--case", str(desk / "case"), "--to-serve", "chat", "--threads", "1"]
+    assert main(words) == 0
+    told = capsys.readouterr().out
+    assert "serve  chat: positions at a 2 → 4.5 positions, at" in told
+    assert "serve  chat, not alone by: power at a up to 50,000 kW." in told
+
+
+def test_a_case_without_a_plan_is_explained_by_what_lets_it_have_one(tmp_path, capsys, monkeypatch):
+    move_power_and_positions_alone(monkeypatch)
+    racks = fleet(("a", "gb200-nvl72", 4, "2025Q1", 3.3e6)).assign(retirable=False)
+    tiny(sites=({"power_kw": 300.0},), tables={"fleet": racks}).write(tmp_path / "case")
+    assert main(["explain", str(tmp_path / "case")]) == 0
+    assert "serve  a plan: power at a 300 → 50" in capsys.readouterr().out
+
+
+def test_a_case_that_has_a_plan_is_to_be_solved_first(desk, capsys):
+    assert main(["explain", str(desk / "case")]) == 2
+    assert "Solve it, and explain its result." in capsys.readouterr().err
