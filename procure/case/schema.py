@@ -214,7 +214,17 @@ class Site(Row):
         empty="premise column/sites.cmx_crosses_pods",
     )
     electricity_usd_per_kwh: float = col("Price of electricity.", unit="USD/kWh", minimum=0.0)
-    space_usd_per_kw_month: float = col("Rent per kW of IT power in use.", unit="USD/kW/month", minimum=0.0)
+    space_usd_per_kw_month: float = col(
+        "Rent per kW of IT power that is contracted, or stands beyond that; none for what expansions built.",
+        unit="USD/kW/month",
+        minimum=0.0,
+    )
+    contracted_kw: float = col(
+        "IT power that is rented from this quarter on, used or not (take or pay).",
+        unit="kW",
+        empty="nothing is contracted: what stands pays rent",
+        minimum=0.0,
+    )
 
 
 @row("budget", when_absent="No budget limit.")
@@ -279,6 +289,10 @@ class Expansion(Row):
     capex_usd: float = col("Capital per step.", unit="USD", minimum=0.0)
     lead_quarters: float = col("From decision to use; rounded up to whole quarters.", unit="quarters", minimum=0.0)
     max_count: int = col("How many steps at most.", unit="steps", minimum=1)
+    pays_rent: bool = col(
+        "Its power pays the site's rent, as a leased shell does; else its capital is all that it costs.",
+        empty="premise column/expansions.pays_rent",
+    )
 
 
 @row("reserved", when_absent="Everything owned may serve.")

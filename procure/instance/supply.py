@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from procure.case import schema as given
 from procure.instance.tables import (
     Budget,
+    BuiltKw,
     Expansion,
     ExpansionAdd,
     Fixed,
@@ -24,6 +25,7 @@ from procure.instance.tables import (
     ResourceUse,
     SiteLimit,
     SkuRow,
+    Space,
     Upkeep,
 )
 from procure.quarter import HOURS_PER_QUARTER, Quarter
@@ -306,6 +308,31 @@ def _opex(case: Case) -> pd.DataFrame:
     return OpexCap.frame(sorted((row for row in rows if math.isfinite(row.opex_usd)), key=lambda row: row.t))
 
 
+def _space(case: Case) -> pd.DataFrame:
+    """Rent by quarter; the price is that of a site's first row, as its electricity is."""
+    rows, frame = [], case.tables["sites"]
+    builds = set(_built_kw(case)["site"])
+    for name, first in _sites(case).items():
+        stages = sorted(given.Site.rows(frame[frame["site"] == name]), key=lambda r: Quarter(r.from_quarter))
+        usd = first.space_usd_per_kw_month * MONTHS_PER_QUARTER
+        if usd <= 0 or not (name in builds or any(math.isfinite(stage.contracted_kw) for stage in stages)):
+            continue
+        for t, quarter in enumerate(case.quarters):
+            held = [stage for stage in stages if Quarter(stage.from_quarter) <= quarter][-1].contracted_kw
+            rows.append(Space(t, name, usd, held if math.isfinite(held) else 0.0))
+    return Space.frame(rows)
+
+
+def _built_kw(case: Case) -> pd.DataFrame:
+    sites = _sites(case)
+    rows = []
+    for r in given.Expansion.rows(case.tables["expansions"]):
+        per_it = sites[r.site].pue if sites[r.site].power_basis == "facility" else 1.0
+        if r.power_kw > 0 and not r.pays_rent:
+            rows.append(BuiltKw(r.site, r.expansion, r.power_kw / per_it))
+    return BuiltKw.frame(rows)
+
+
 def busy_kw(case: Case, sku: Sku, share: float) -> float:
     """Mean draw of a unit that is busy all the time, without attach; limits use its maximum.
 
@@ -382,6 +409,8 @@ TABLES: dict[str, Callable[[Case], pd.DataFrame]] = {
     "expansion_adds": _expansion_adds,
     "budget": _budget,
     "opex": _opex,
+    "space": _space,
+    "built_kw": _built_kw,
     "upkeep": _upkeep,
     "links": _links,
     "pool_roles": _pool_roles,

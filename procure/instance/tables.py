@@ -193,6 +193,25 @@ class OpexCap(Row):
     opex_usd: float = col("most that power, space, support and replaced drives may cost", unit="USD")
 
 
+@row("space")
+class Space(Row):
+    """Rent of sites that have a contract, or can build for themselves; of others what stands pays all of it."""
+
+    t: int = col(_T, key=True, reference="quarters.t")
+    site: str = col("site", key=True, reference="pods.site")
+    usd_per_kw_quarter: float = col("rent of one kW of IT power", unit="USD/kW/quarter")
+    contracted_kw: float = col("IT power that is paid whether used or not", unit="kW")
+
+
+@row("built_kw")
+class BuiltKw(Row):
+    """IT power that expansions add, which pays no rent."""
+
+    site: str = col("site", key=True, reference="pods.site")
+    expansion: str = col("name", key=True, reference="expansions.expansion")
+    kw: float = col("IT power of each", unit="kW")
+
+
 @row("upkeep")
 class Upkeep(Row):
     """What a unit costs to run."""
@@ -612,7 +631,7 @@ class InstanceRate(Row):
 
 ROWS: tuple[type[Row], ...] = (
     QuarterRow, SkuRow, Price, Fixed, Reserved, ResourceUse, PowerMode, MaxqSaving,
-    FullPowerPrefill, SiteLimit, PodPlaces, Expansion, ExpansionAdd, Budget, OpexCap,
+    FullPowerPrefill, SiteLimit, PodPlaces, Expansion, ExpansionAdd, Budget, OpexCap, Space, BuiltKw,
     Upkeep, Workload, Resilience, ShortPrice, TokenPrice, Task, Rate, Length, Serve, Prefill, FirstToken, LinkRow,
     PoolRole, Handover, Nic, PeerReader, Ship, ShipFirstToken, CachedTokens, OutOfReach, Store, ReturnShare, StoreUnit,
     WearPrice, StoreReader, IdleHbm, Parked, Age, Daypart, DaypartRate, Note, LpxCopy, InstanceRow, InstanceRate,

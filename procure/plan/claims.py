@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from procure.instance.tables import Fixed, Serve, SkuRow
+from procure.instance.tables import Fixed, Serve, SkuRow, Space
 from procure.plan.extrapolation import extrapolation_shares
 from procure.plan.placement import moved_share
 from procure.plan.premises import evidence_shares, premises_table
@@ -247,7 +247,10 @@ def _bounds(stated: Summary) -> Iterable[str]:
 
 
 def _standing_usd(instance: Instance) -> float:
-    """Present USD of what exists and is on firm order, held to the end: support and payments due, less its worth."""
+    """Present USD of what exists and is on firm order, held to the end: support and payments due, less its worth.
+
+    Space that is contracted is paid for as well, whatever is decided.
+    """
     factors = instance["quarters"]["discount_factor"].tolist()
     end = len(factors)
     last = factors[-1] * (factors[-1] / factors[-2] if end > 1 else 1.0)
@@ -258,6 +261,8 @@ def _standing_usd(instance: Instance) -> float:
         if 0 <= row.due_t < end:
             usd += row.count * row.due_usd * factors[row.due_t]
         usd -= row.count * residual_usd(row.paid_usd, end - row.vintage_t, sku_of[row.sku]) * last
+    for space in instance.rows(Space):
+        usd += space.contracted_kw * space.usd_per_kw_quarter * factors[space.t]
     return float(usd)
 
 

@@ -181,7 +181,7 @@ class BruteForce:
             gone = self.leaving(bought, sold)
             if not all(self.settles(t, own, gone[t], grown) for t, own in enumerate(states)):
                 continue
-            rooms = self.rooms(bought, sold, states, gone)
+            rooms = self.rooms(bought, sold, grown, states, gone)
             if min(rooms) < 0:
                 continue
             short = sum(self.serve(t, states[t], rooms[t])[0] for t in range(self.planned))
@@ -389,7 +389,7 @@ class BruteForce:
         """Net present USD of everything but the load and the shortfall."""
         total = sum(usd * self.factor(t) for t, usd in self.payments(bought, grown).items())
         for t, (own, gone) in enumerate(zip(states, self.leaving(bought, sold), strict=True)):
-            total += (self.upkeep(own) + self.upkeep(gone)) * self.factor(t)
+            total += self.upkeep(t, [own, gone], grown) * self.factor(t)
         for batch, _, due in self.fixed:
             total += batch.count * due * self.factor(max(batch.vintage, 0))
         for name, batch in self.batches(bought).items():
@@ -422,7 +422,12 @@ class BruteForce:
         return [{k: n for part in pick for k, n in part.items()} for pick in itertools.product(*parts)]
 
     def rooms(
-        self, bought: dict[Any, int], sold: dict[Any, int], states: list[Units], gone: list[State]
+        self,
+        bought: dict[Any, int],
+        sold: dict[Any, int],
+        grown: dict[Any, int],
+        states: list[Units],
+        gone: list[State],
     ) -> list[float]:
         """USD that the work of each quarter may cost: its operating budget less what stands, and less support."""
         cap = {Quarter(r.quarter).index - self.start: r.opex_usd for r in self.service.records["budget"]}
@@ -435,18 +440,29 @@ class BruteForce:
         found = []
         for t in range(self.end):
             most = cap.get(t, math.nan)
-            spent = support[t] + sum(self.upkeep(own) for own in (states[t], gone[t]))
+            spent = support[t] + self.upkeep(t, [states[t], gone[t]], grown)
             found.append(most - spent if math.isfinite(most) else math.inf)
         return found
 
-    def upkeep(self, units: State) -> float:
-        """USD of a quarter for idle power and space of units, with what they drag along."""
-        total = 0.0
-        for (site, name), n in units.items():
+    def upkeep(self, t: int, units: list[Any], grown: dict[Any, int]) -> float:
+        """USD of a quarter for idle power of units, with what they drag along, and for the space of their sites."""
+        total, stands = 0.0, dict.fromkeys(self.sites, 0.0)
+        for (site, name), n in (item for own in units for item in own.items()):
             sku, place = self.sku(name), self.service.site[site]
             power = (sku.power_idle_kw + sku.attach_kw) * place.pue * HOURS_PER_QUARTER
-            space = (sku.power_kw + sku.attach_kw) * 3 * place.space_usd_per_kw_month
-            total += n * (power * place.electricity_usd_per_kwh + space)
+            total += n * power * place.electricity_usd_per_kwh
+            stands[site] += n * (sku.power_kw + sku.attach_kw)
+        for site, kw in stands.items():
+            rows = [r for r in self.service.records["sites"]
+                    if r.site == site and Quarter(r.from_quarter) <= self.quarters[t]]  # fmt: skip
+            place = max(rows, key=lambda r: Quarter(r.from_quarter))
+            taken = place.contracted_kw if math.isfinite(place.contracted_kw) else 0.0
+            built = sum(
+                n * r.power_kw / (place.pue if place.power_basis == "facility" else 1.0)
+                for r in self.service.records["expansions"] for (i, o), n in grown.items()
+                if i == r.Index and r.site == site and not r.pays_rent and o + math.ceil(r.lead_quarters) <= t
+            )  # fmt: skip
+            total += (taken + max(0.0, kw - taken - built)) * 3 * self.service.site[site].space_usd_per_kw_month
         return total
 
     def serve(self, t: int, own: Units, room: float) -> tuple[float, float]:

@@ -27,6 +27,14 @@ def floor_for_the_lesser_tier() -> Any:
     return case, {GB: 2}
 
 
+def contracted_space() -> Any:
+    """150 kW are paid for anyway; a second rack rents beyond that, unless a hall is built that pays no rent."""
+    sites = ({"positions": 3.0, "contracted_kw": 150.0, "space_usd_per_kw_month": 500.0},)
+    halls = {"expansions": expansions(("a", "hall", 120.0, 0, 0.0, 3e5, 1, 1))}
+    case = tiny(peaks={"chat": [80, 80, 80]}, sites=sites, tables=halls)
+    return case, {GB: 2}
+
+
 def operating_budget() -> Any:
     """One rack costs 128,000 USD a quarter at work; there is money for it, and not for all of its work."""
     caps = budget(1e12, 1e12, 1e12).assign(opex_usd=[1.25e5, 2.5e5, 4e5])
@@ -444,6 +452,7 @@ CASES: list[tuple[Callable[[], Any], set[str], set[str]]] = [
     (room_after_removal, set(), {"positions"}),
     (late_prompts, {GB}, set()),
     (operating_budget, {GB}, {"opex"}),
+    (contracted_space, {GB}, {"positions"}),
     (floor_for_the_lesser_tier, {GB}, {"positions", "least share served"}),
     (late_beyond_the_promise, {"hgx-h100"}, {"late first tokens"}),
     (nothing_returns_in_time, {"hgx-h200"}, {"late first tokens"}),
@@ -462,7 +471,7 @@ CASES: list[tuple[Callable[[], Any], set[str], set[str]]] = [
 QUICK = {
     small_llms_on_whole_servers, cmx_of_one_pod, a_second_lpx, least_order_and_supply, late_beyond_the_promise,
     sales_one_at_a_time, floor_for_the_lesser_tier, small_llms_with_a_server_down,
-    racks_at_maxq, operating_budget,
+    racks_at_maxq, operating_budget, contracted_space,
 }  # fmt: skip
 """Orders, sales, CMX, LPX and lateness in a second or two each; the others are slow."""
 

@@ -90,6 +90,7 @@ def by_hand(plan: Any) -> dict[str, float]:
             paid[GB][quarter] += price
     for built in plan.tables["expansions"].itertuples():
         pay("expansions", QUARTERS.index(built.quarter), 4e5 * built.count)
+    own_kw = [900.0 * sum(b.count for b in plan.tables["expansions"].itertuples() if b.quarter < q) for q in QUARTERS]
     gone = [0] * END
     for sold in plan.tables["fleet"].query("sku == @OLD and retired > 0").itertuples():
         at = QUARTERS.index(sold.quarter)
@@ -101,10 +102,11 @@ def by_hand(plan: Any) -> dict[str, float]:
             paid[OLD][quarter] -= sold.retired * old_paid
     pay("residual value", END, -stand[OLD][-1] * worth(old, old_paid, 12 + END))
     for t, quarter in enumerate(QUARTERS):
+        kw = 0.0
         for sku in (gb, old):
             units = stand[sku.name][t] + (gone[t] if sku is old else 0)
             pay("support", t, sku.support_per_year / 4 * paid[sku.name][t])
-            pay("space", t, units * (sku.power_kw + sku.attach_kw) * 3 * USD_KW_MONTH)
+            kw += units * (sku.power_kw + sku.attach_kw)
             drawn = units * (sku.power_idle_kw + sku.attach_kw)
             for table, share in (
                 ("serving", settings.energy_share_of_nameplate_decode),
@@ -114,6 +116,7 @@ def by_hand(plan: Any) -> dict[str, float]:
                     MEAN * busy(plan, table, sku.name, quarter, "racks") * (share * sku.power_kw - sku.power_idle_kw)
                 )
             pay("power", t, drawn * PUE * 2_190 * USD_KWH)
+        pay("space", t, max(0.0, kw - own_kw[t]) * 3 * USD_KW_MONTH)
     return usd
 
 

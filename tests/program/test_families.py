@@ -117,6 +117,15 @@ def half_of_the_planned_quarter_at_least(tables: Tables) -> None:
     edit(tables, "workloads", {}, min_served_share=0.5)
 
 
+def space_beyond_the_contract(tables: Tables) -> None:
+    """A rack takes 1,000 USD of the 3,000 that it rents for, the rest is beyond the contract."""
+    rows(tables, "space", *((t, SITE, 30.0, 33.0) for t in range(3)))
+
+
+def space_within_the_contract(tables: Tables) -> None:
+    rows(tables, "space", *((t, SITE, 30.0, 1e6) for t in range(3)))
+
+
 def running_costs_capped(tables: Tables) -> None:
     """Racks stand, and their work costs more than is left of the operating budget."""
     standing(tables, "g", 14)
@@ -445,6 +454,7 @@ BINDING: dict[str, Any] = {
     "minimum_order": orders_of_fifteen,
     "bought_or_sold": dear_racks_while_cheap_ones_are_ordered,
     "budget_limit": thin_purse,
+    "space_rented": space_beyond_the_contract,
     "opex_limit": running_costs_capped,
     "carry_rule": purse_that_may_not_be_carried,
 }
@@ -667,6 +677,7 @@ INERT: dict[str, Any] = {
     "minimum_order": orders_of_two,
     "bought_or_sold": sale_of_one_group,
     "budget_limit": full_purse,
+    "space_rented": space_within_the_contract,
     "opex_limit": running_costs_met,
     "carry_rule": full_purse_not_carried,
 }

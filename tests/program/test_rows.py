@@ -207,6 +207,11 @@ def three_quarters(tables: Any) -> None:
     edit(tables, "workloads", {"workload": W}, min_served_share=0.75)
 
 
+def contract(tables: Any) -> None:
+    rows(tables, "space", (1, SITE, 30.0, 250.0))
+    rows(tables, "built_kw", (SITE, "hall", 50.0))
+
+
 def capped(tables: Any) -> None:
     """200,000 USD for running in the quarter of the demand."""
     rows(tables, "opex", (1, 2e5))
@@ -753,6 +758,20 @@ ROWS: dict[str, list[tuple[Any, Any, dict[str, float], float | None, float | Non
     "minimum_order": [
         # one order to the supplier, whatever sites its racks go to
         (of(caps, two_sites), ("g", 1), {"ordered[g,1]": 3, "buy[a,g,1]": -1, "buy[b,g,1]": -1}, None, 0)
+    ],
+    "space_rented": [
+        # 3,000 USD a unit at 30 USD a kW are 100 kW; a hall adds 50 kW; 250 kW are contracted
+        (
+            of(old_racks, hall, contract),
+            (SITE, 1),
+            {
+                **{f"own[a,{name},1]": 0.1 for name in SUPPORT},
+                "expand[a,hall,0]": -0.05,
+                "rented[a,1]": -1,
+            },
+            None,
+            0.25,
+        )
     ],
     "opex_limit": [
         # a rack idles and rents for 5,000 USD, its order's support is 10,000; of four old racks the support is firm
