@@ -17,7 +17,7 @@ from procure.case.reader import shown, type_cell
 from procure.case.resolved import Resolved
 from procure.case.rows import Rows
 from procure.case.schema import TABLES
-from procure.case.settings import Settings, problem, typed
+from procure.case.settings import COMPUTED, Settings, problem, typed
 from procure.catalogue import Fact, Packaged, Sku
 from procure.catalogue.fact import TEXT_UNITS
 from procure.catalogue.overlay import hardware_key
@@ -307,6 +307,8 @@ def _inert_attributes(case: Resolved, name: str) -> set[str]:
         inert.add("power_typical_kw")  # measured shares of the nameplate stand instead
     if name not in case.settings.may_buy:
         inert |= {"available_from", "last_order", "footprint_m2", "weight_kg"}
+    if case.settings.availability != COMPUTED:
+        inert |= {"failures_per_year", "repair_hours"}
     if sku.footprint_m2 <= 0:
         inert |= {"footprint_m2", "weight_kg"}
     if sku.cmx_read_bytes_per_s <= 0:

@@ -27,7 +27,8 @@ REPLACED = {"lookahead_short_usd_per_million_tokens": TOKEN_WORTHS}
 
 
 COMPUTED = "computed"
-"""A share of returns that follows from routing, homes and the requests in flight."""
+"""A share that follows from others: of returns from routing, homes and the requests in flight; of units that are up
+from how often they fail and how long they take to repair."""
 
 
 class Settings(BaseModel):
@@ -63,7 +64,10 @@ class Settings(BaseModel):
     resale: Literal["none", "existing", "all"] = Field(
         description="What the plan may sell: nothing, what stands when it begins, or also what is on order and bought."
     )
-    availability: float = Field(gt=0, le=1, description="Share of installed units in working order.")
+    availability: float | str = Field(
+        description="Share of installed units in working order: a share, or computed from how often units of a SKU "
+        "fail and how long they take to repair."
+    )
     spare_share: float = Field(ge=0, lt=1, description="Share of working units held in reserve.")
     resilience: Literal["none", "n+1", "n+2", "two_sites"] = Field(
         description="What every workload is still served after: nothing, the loss of one or two units of each pool "
@@ -190,6 +194,14 @@ class Settings(BaseModel):
         number = isinstance(value, int | float) and not isinstance(value, bool)
         if value != COMPUTED and not (number and 0 <= float(str(value)) <= 1):
             raise ValueError(f"a share from 0 to 1, or {COMPUTED}")
+        return value
+
+    @field_validator("availability", mode="before")
+    @classmethod
+    def _up_or_computed(cls, value: object) -> object:
+        number = isinstance(value, int | float) and not isinstance(value, bool)
+        if value != COMPUTED and not (number and 0 < float(str(value)) <= 1):
+            raise ValueError(f"a share above 0 and at most 1, or {COMPUTED}")
         return value
 
     @field_validator("may_buy")

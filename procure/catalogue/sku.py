@@ -116,6 +116,10 @@ class Sku:
     """Straight-line life in the books, for the loss that a sale shows; no decision rests on it."""
     support_per_year: float = 0.0
     """Fraction of the price paid."""
+    failures_per_year: float = 0.0
+    """Times that a year of operation takes one unit out of service, whatever fails in it; of a kit by drive."""
+    repair_hours: float = 0.0
+    """Mean hours until it serves again, with firmware and rollouts, which take units out as failures do."""
     min_order: int = 1
     supply_per_quarter: float = float("inf")
     milestone_order: float = 0.0
@@ -157,7 +161,8 @@ _EVERY = {
     "footprint_m2", "weight_kg", "liquid_kw", "ports", "attach_kw", "attach_positions", "attach_usd",
     "install_usd", "price_usd", "price_path", "lead_quarters", "available_from", "last_order", "life_years", "haircut",
     "resale_spread", "resale_delay_quarters", "resale_lockup_quarters", "resale_per_quarter", "removal_usd",
-    "removal_quarters", "book_life_years", "support_per_year", "min_order", "supply_per_quarter", "milestone_order",
+    "removal_quarters", "book_life_years", "support_per_year", "failures_per_year", "repair_hours",
+    "min_order", "supply_per_quarter", "milestone_order",
     "milestone_delivery", "milestone_acceptance",
 }  # fmt: skip
 _STORE = {"store_bytes", "store_read_bytes_per_s", "store_write_bytes_per_s", "endurance_dwpd"}

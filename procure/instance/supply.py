@@ -29,6 +29,7 @@ from procure.instance.tables import (
     Upkeep,
 )
 from procure.quarter import HOURS_PER_QUARTER, Quarter
+from procure.rules import failures
 from procure.schema import Origin, Resource, Role, SkuKind
 
 if TYPE_CHECKING:
@@ -49,6 +50,15 @@ def _quarters(case: Case) -> pd.DataFrame:
     )
 
 
+def availability(case: Case, sku: Sku) -> float:
+    """Share of owned units that are up: the case's, or from failures and repair of the SKU and of its host."""
+    stated = case.settings.availability
+    if isinstance(stated, str):
+        own = failures.availability(sku.failures_per_year, sku.repair_hours)
+        return own * availability(case, case.catalogue.sku(sku.host)) if sku.host else own
+    return stated
+
+
 def present_share(case: Case, sku: Sku) -> float:
     """Share of owned units that are up and not spares.
 
@@ -56,7 +66,7 @@ def present_share(case: Case, sku: Sku) -> float:
     its copies are computed again.
     """
     spares = 0.0 if sku.kind in (SkuKind.CMX_RACK, SkuKind.CMX_ENCLOSURE) else case.settings.spare_share
-    return case.settings.availability * (1.0 - spares)
+    return availability(case, sku) * (1.0 - spares)
 
 
 def skus_in_play(case: Case) -> list[Sku]:
@@ -105,7 +115,7 @@ def _skus(case: Case) -> pd.DataFrame:
                 install_usd=sku.install_usd,
                 usable_share=present * case.settings.utilisation_cap,
                 present_share=present,
-                availability=case.settings.availability,
+                availability=availability(case, sku),
                 gpus=sku.gpus,
                 pod_slots=sku.pod_slots,
                 places=case.catalogue.places(sku),

@@ -142,3 +142,22 @@ def test_one_site_cannot_be_two():
     with pytest.raises(InputError) as told:
         tiny(workloads={"chat": {"resilience": "two_sites"}})
     assert (told.value.faults[0].file, told.value.faults[0].row) == ("workloads.csv", 2)
+
+
+def test_availability_follows_from_failures_and_repair_of_each_sku():
+    """288 hours of 8,760 for a rack of the packaged class, 438 for one that says so; a kit is up with its rack."""
+    figures = {("gb300-nvl72", "failures_per_year"): 4.0, ("gb300-nvl72", "repair_hours"): 438 / 4}
+    skus = ("gb300-nvl72", "vr-nvl72", "ssd-kit-vr-nvl72")
+    case = tiny(skus=skus, figures=figures, settings={"availability": "computed", "spare_share": 0.1})
+    up = built(case)["skus"].set_index("sku")
+    rack, drives = 8_760 / (8_760 + 9.3 * 31), 8_760 / (8_760 + 0.0098 * 72)
+    wanted = {"gb300-nvl72": 8_760 / 9_198, "vr-nvl72": rack, "ssd-kit-vr-nvl72": rack * drives}
+    assert up["availability"].to_dict() == pytest.approx(wanted)
+    assert up["present_share"].to_dict() == pytest.approx({name: 0.9 * share for name, share in wanted.items()})
+
+
+@pytest.mark.parametrize("wrong", [0, 1.5, "always"])
+def test_an_availability_is_a_share_or_computed(wrong):
+    with pytest.raises(InputError) as told:
+        tiny(settings={"availability": wrong})
+    assert "a share above 0 and at most 1, or computed" in str(told.value).lower()
