@@ -132,7 +132,11 @@ def budget(*usd: float) -> pd.DataFrame:
 
 
 def linked_sites(
-    gbit_per_s: float = 20.0, roles: Sequence[str] = ("prefill", "decode"), kept: float = 0.25, **chat: Any
+    gbit_per_s: float = 20.0,
+    roles: Sequence[str] = ("prefill", "decode"),
+    kept: float = 0.25,
+    usd_per_month: float = 0.0,
+    **chat: Any,
 ) -> Case:
     """Six requests/s of llama-3.1-70b, H200 at ``a`` and H20 at ``b`` in these roles ("" for both), and a link there.
 
@@ -140,8 +144,10 @@ def linked_sites(
     """
     asked = {"card": "llama-3.1-70b", "kv_format": "fp8", "weight_precision": "fp8", "input_mean_tokens": 8_000,
              "reuse_curve": "none", "ttft_s": 60.0, "tps_user": 10.0, "output_visible_tokens": 200, **chat}  # fmt: skip
-    names = ["from_site", "to_site", "from_quarter", "bandwidth_gbit_per_s", "other_traffic_share"]
+    names = ["from_site", "to_site", "from_quarter", "bandwidth_gbit_per_s", "other_traffic_share",
+             "usd_per_month"]  # fmt: skip
     skus = {"a": "hgx-h200", "b": "hgx-h20"}
+    link = ("a", "b", "2026Q1", gbit_per_s, kept, usd_per_month)
     pools = [(site, sku, role) for (site, sku), role in zip(skus.items(), roles, strict=True) if role]
     return tiny(
         skus=(), peaks={"chat": [6.0] * 3}, workloads={"chat": asked}, sites=({}, {"site": "b"}),
@@ -149,7 +155,7 @@ def linked_sites(
         tables={
             "fleet": fleet(("a", skus["a"], 6, "2026Q1", 3e5), ("b", skus["b"], 8, "2026Q1", 1e5)),
             "pools": pd.DataFrame(pools, columns=["site", "sku", "role"]),
-            "links": pd.DataFrame([("a", "b", "2026Q1", gbit_per_s, kept)] if gbit_per_s else [], columns=names),
+            "links": pd.DataFrame([link] if gbit_per_s else [], columns=names),
         },
     )  # fmt: skip
 

@@ -326,6 +326,12 @@ class Link(Row):
     )
     latency_s: float = col("Delay from site to site, one way.", unit="s", empty="premise column/links.latency_s",
                            minimum=0.0)  # fmt: skip
+    usd_per_month: float = col(
+        "Rent, in the quarters in which the plan uses the link; a link that is paid for anyhow costs 0.",
+        unit="USD/month",
+        empty="premise column/links.usd_per_month",
+        minimum=0.0,
+    )
 
 
 @row("pools", when_absent="The GPUs of every site prefill and decode.")

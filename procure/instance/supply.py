@@ -390,7 +390,8 @@ def links(case: Case) -> list[LinkRow]:
                 last = max(begun, key=lambda r: Quarter(r.from_quarter))
                 usable = last.bandwidth_gbit_per_s * BYTES_PER_GBIT * (1.0 - last.other_traffic_share)
                 if usable > 0:
-                    rows.append(LinkRow(t, sends, receives, usable, last.latency_s))
+                    rent = last.usd_per_month * MONTHS_PER_QUARTER
+                    rows.append(LinkRow(t, sends, receives, usable, last.latency_s, rent))
     return rows
 
 

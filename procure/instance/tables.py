@@ -381,6 +381,7 @@ class LinkRow(Row):
     to_site: str = col("site that receives them", key=True, reference="pods.site")
     bytes_per_s: float = col("bandwidth less the share kept for other traffic", unit="B/s")
     latency_s: float = col("delay from site to site, one way", unit="s")
+    usd_per_quarter: float = col("rent where it is used; 0 for a link that is there", unit=_USD_PER_QUARTER)
 
 
 @row("pool_roles")

@@ -151,6 +151,16 @@ class Shipped(Row):
     daypart: str = col(_DAYPART, key=True)
 
 
+@row("link_rents")
+class Rent(Row):
+    """Links that are rented, in the quarters in which they are used."""
+
+    quarter: str = col(_QUARTER, kind="quarter", key=True)
+    from_site: str = col("site that sends", key=True, word="from")
+    to_site: str = col("site that receives", key=True, word="to")
+    rent_usd: float = col("rent of the quarter", unit="USD", word="rent")
+
+
 @row("kv_placement")
 class Placement(Row):
     """Caches kept in a store."""
@@ -432,8 +442,8 @@ class Check(Row):
 
 
 ROWS: tuple[type[Row], ...] = (
-    Purchase, Batch, Modes, Sold, Serving, Prefilled, Shipped, Placement, Kept, Copies, Instances, Survival, Fallback,
-    Pods, ExpansionOrder, Limit, Cash, Cost, UnitCost, Service, Asked, Premise, Check,
+    Purchase, Batch, Modes, Sold, Serving, Prefilled, Shipped, Rent, Placement, Kept, Copies, Instances, Survival,
+    Fallback, Pods, ExpansionOrder, Limit, Cash, Cost, UnitCost, Service, Asked, Premise, Check,
 )  # fmt: skip
 """Every table of a plan, in order."""
 

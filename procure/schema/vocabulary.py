@@ -140,6 +140,7 @@ class CostLine(StrEnum):
     POWER = "power", False, True, True
     SPACE = "space", False, True, True
     DRIVE_WEAR = "drive wear", False, True, True
+    LINKS = "links", False, True, True
     SALES = "sales"
     """Received, so negative."""
     REMOVAL = "removal of sold units"

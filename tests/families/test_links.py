@@ -97,6 +97,18 @@ def test_late_over_the_link_is_late_where_nothing_else_prefills():
     assert len(first(plan, "shipments"))
 
 
+def test_rent_is_paid_in_the_quarters_that_use_the_link():
+    """The planned quarter must be served; in the look-ahead a request is worth some cents, and rent too much."""
+    plan = planned(linked_sites(200.0, usd_per_month=1e7))
+    assert plan.tables["link_rents"].values.tolist() == [["2027Q1", "a", "b", 3e7]]
+    paid = plan.tables["cash"].query("line == 'links'")
+    assert paid[["quarter", "site", "sku", "cash_usd"]].values.tolist() == [["2027Q1", "a", "to b", 3e7]]
+    assert set(plan.tables["shipments"]["quarter"]) == {"2027Q1"}
+    cheap = planned(linked_sites(200.0, usd_per_month=1_000.0))
+    assert len(cheap.tables["link_rents"]) == 3
+    assert all(p.tables["checks"]["holds"].all() for p in (plan, cheap))
+
+
 def test_a_link_that_changes_holds_from_its_quarter_on():
     case = linked_sites()
     later = pd.concat([case.tables["links"], case.tables["links"].assign(from_quarter="2027Q2", latency_s=0.5,

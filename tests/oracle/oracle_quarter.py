@@ -90,8 +90,14 @@ class Fleet:
         """All rows of the quarter."""
         for w in self.service.workloads:
             self._workload(w)
-        for row in self.links.values():
-            self.rows.at_most(dict(row), 1.0)
+        for pair, row in self.links.items():
+            if self.service.links(self.t)[pair][2]:
+                paid = (self.t, "link", *pair)
+                self.rows.whole.add(paid)
+                self.rows.most[paid] = 1.0
+                self.rows.at_most({**row, paid: -1.0}, 0.0)
+            else:
+                self.rows.at_most(dict(row), 1.0)
         for (site, pool), work in self.works.items():
             self._pool(site, pool, work)
         self._instances()
@@ -378,6 +384,8 @@ def load_cost(service: Service, rows: Rows, t: int) -> Row:
     """USD of quarter ``t`` for power above idle and worn drives, of the columns that exist."""
     cost = {}
     for name in rows.columns:
+        if name[0] == t and name[1] == "link":
+            cost[name] = service.links(t)[name[2:]][2]
         if name[0] == t and name[1] == "worn":
             cost[name] = service.wear_usd(t, name[3]) * GB * SECONDS
         if name[0] != t or name[1] not in ("serve", "fill"):

@@ -388,13 +388,13 @@ class Service:
         )
 
     @once
-    def links(self, t: int) -> dict[tuple[str, str], tuple[float, float]]:
-        """Bytes/s that a link may carry of ours, and its delay, by both its sites."""
+    def links(self, t: int) -> dict[tuple[str, str], tuple[float, float, float]]:
+        """Bytes/s that a link may carry of ours, its delay, and USD for the quarter, by both its sites."""
         found: dict[tuple[str, str], Any] = {}
         for r in sorted(self.records["links"], key=lambda r: Quarter(r.from_quarter).index):
             if Quarter(r.from_quarter) <= self.case.quarters[t]:
                 ours = r.bandwidth_gbit_per_s * 125e6 * (1 - r.other_traffic_share)
-                found[r.from_site, r.to_site] = (ours, r.latency_s)
+                found[r.from_site, r.to_site] = (ours, r.latency_s, 3 * r.usd_per_month)
         return {pair: link for pair, link in found.items() if link[0] > 0}
 
     @once
@@ -404,7 +404,7 @@ class Service:
         card = self.case.cards[row.card]
         lengths = self.asked.lengths[self.names[t], w]
         made = []
-        for (sends, receives), (rate, delay) in self.links(t).items():
+        for (sends, receives), (rate, delay, _) in self.links(t).items():
             for fill in self.fills(t, w):
                 b = next(b for b in self.buckets[self.names[t], w] if b.bucket == fill.bucket)
                 if fill.store != "recompute" or not self.does(sends, fill.pool, t, "prefill"):

@@ -352,7 +352,8 @@ def instances_by_role() -> Any:
 
 
 def links(*rows: tuple[Any, ...]) -> pd.DataFrame:
-    names = ["from_site", "to_site", "from_quarter", "bandwidth_gbit_per_s", "other_traffic_share", "latency_s"]
+    names = ["from_site", "to_site", "from_quarter", "bandwidth_gbit_per_s", "other_traffic_share", "latency_s",
+             "usd_per_month"]  # fmt: skip
     return pd.DataFrame(rows, columns=names)
 
 
@@ -364,7 +365,7 @@ def prefill_over_a_link() -> Any:
     """Old servers that only prefill, at a site of their own: the link, then half of it, says what they are good for."""
     tables = {
         "fleet": fleet(("a", "hgx-h200", 2, "2025Q1", 2e5)),
-        "links": links(("a", "b", "2026Q1", 2.0, 0.2, 0.01), ("a", "b", QUARTERS[1], 2.0, 0.6, 0.01)),
+        "links": links(("a", "b", "2026Q1", 2.0, 0.2, 0.01, 2_000.0), ("a", "b", QUARTERS[1], 2.0, 0.6, 0.01, 9_000.0)),
         "pools": pools(("a", "hgx-h200", "prefill")),
     }
     chat = {"chat": {"card": "gpt-oss-120b", "ttft_s": 3.0, "ttft_share": 0.8, "reuse_curve": "none"}}

@@ -64,7 +64,7 @@ def put(plan: Plan, table: str, column: str, row: int) -> Plan:
 
 @pytest.fixture(scope="module")
 def linked() -> Solved:
-    return solved(linked_sites())
+    return solved(linked_sites(usd_per_month=1_000.0))
 
 
 @pytest.fixture(scope="module")
@@ -77,7 +77,7 @@ def doubled() -> Solved:
 @pytest.fixture
 def of_table(table, full, linked, doubled) -> Solved:
     """A plan in which the table has rows."""
-    return {"shipments": linked, "fallback": doubled}.get(table, full)
+    return {"shipments": linked, "link_rents": linked, "fallback": doubled}.get(table, full)
 
 
 @pytest.mark.slow

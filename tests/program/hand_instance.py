@@ -193,11 +193,11 @@ def handed(tables: dict[str, pd.DataFrame], nic: float) -> None:
     rows(tables, "nics", ("g", nic))
 
 
-def linked(tables: dict[str, pd.DataFrame], bytes_per_s: float, late_share: float = 0.0) -> None:
+def linked(tables: dict[str, pd.DataFrame], bytes_per_s: float, late_share: float = 0.0, rent: float = 0.0) -> None:
     """A second site ``b`` that decodes what ``g`` prefills at ``a``, 1 GB for a request of bucket 0 and 4 GB of 1."""
     for name in ("resource_use", "upkeep", "pods"):
         rows(tables, name, *tables[name].assign(site="b").itertuples(index=False))
-    rows(tables, "links", (1, SITE, "b", bytes_per_s, 0.001))
+    rows(tables, "links", (1, SITE, "b", bytes_per_s, 0.001, rent))
     rows(tables, "pool_roles", (SITE, "g", "prefill"), ("b", "g", "decode"))
     for bucket, size in ((0, 1e9), (1, 4e9)):
         rows(tables, "ships", (f"o{bucket}", SITE, "b", 1, W, bucket, "g", size, 0.1, 1.1, bucket * late_share))

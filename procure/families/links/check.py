@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 
+import pandas as pd
+
 from procure.instance import Instance
 from procure.instance.tables import LinkRow, Ship
 from procure.plan.limits import Rows
+from procure.plan.money import Ledger
 from procure.plan.part import Check
 from procure.plan.plan import Plan
 from procure.plan.standing import Standing
-from procure.plan.tables import Prefilled, Shipped
+from procure.plan.tables import Prefilled, Rent, Shipped
 from procure.plan.tolerance import compare, over
-from procure.schema import RECOMPUTE
+from procure.schema import RECOMPUTE, CostLine
 
 
 def limits(s: Standing, rows: Rows) -> None:
@@ -23,9 +26,11 @@ def limits(s: Standing, rows: Rows) -> None:
     for r in Shipped.rows(s.tables["shipments"]):
         each = size[s.position[r.quarter], r.workload, r.bucket]
         sent[r.quarter, r.from_site, r.to_site] += r.requests_per_s * each
+    paid = {(r.quarter, r.from_site, r.to_site) for r in Rent.rows(s.tables["link_rents"])}
     for link in s.instance.rows(LinkRow):
         key = (s.quarters[link.t], link.from_site, link.to_site)
-        rows.add("link bandwidth", key[0], key[1], f"to {key[2]}", sent[key], link.bytes_per_s, "B/s")
+        there = link.bytes_per_s if link.usd_per_quarter == 0 or key in paid else 0.0
+        rows.add("link bandwidth", key[0], key[1], f"to {key[2]}", sent[key], there, "B/s")
 
 
 def stated(plan: Plan, instance: Instance) -> Iterable[str]:
@@ -50,4 +55,25 @@ def stated(plan: Plan, instance: Instance) -> Iterable[str]:
             yield f"{' '.join(key)}: {rate:g} requests/s sent elsewhere, {filled[key]:g} prefilled in full"
 
 
-CHECK = Check(limits, {"what crosses a link was prefilled at its beginning": stated})
+def rented(plan: Plan, instance: Instance) -> Iterable[str]:
+    """Links that are paid for are those that the case rents out, at its price."""
+    rent = {(instance.quarters[r.t], r.from_site, r.to_site): r.usd_per_quarter for r in instance.rows(LinkRow)}
+    for r in plan.rows(Rent):
+        label = f"{r.quarter} link {r.from_site} to {r.to_site}"
+        if not rent.get((r.quarter, r.from_site, r.to_site), 0.0) > 0:
+            yield f"{label}: costs no rent"
+        else:
+            yield from compare(label, r, {"rent_usd": rent[r.quarter, r.from_site, r.to_site]})
+
+
+def cash(ledger: Ledger, instance: Instance, tables: dict[str, pd.DataFrame]) -> None:
+    """Rent of links, in the quarters in which the plan uses them."""
+    for r in Rent.rows(tables["link_rents"]):
+        ledger.pay(instance.position[r.quarter], CostLine.LINKS, r.from_site, f"to {r.to_site}", r.rent_usd)
+
+
+CHECK = Check(
+    limits,
+    {"links are rented at their price": rented, "what crosses a link was prefilled at its beginning": stated},
+    cash,
+)

@@ -2,23 +2,44 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import pandas as pd
+import pyomo.environ as pyo
 
+from procure.instance.tables import LinkRow
 from procure.plan.plan import frame
 from procure.program.decided import TINY, Decided
-from procure.program.declare import block_rows, recourse
+from procure.program.declare import More, block_rows, first_stage, recourse
 from procure.program.index import Index, Pair, group, lookup
 from procure.program.linear import Terms
 from procure.program.part import Part
+from procure.program.running import Running
 from procure.timekey import TimeKey
 
 
 def add_variables(m: Any, index: Index) -> None:
-    """ship[option, from_site, to_site]: share of the rate of its bucket, prefilled so at one site for another."""
+    """ship[option, from_site, to_site]: share of the rate of its bucket, prefilled so at one site for another.
+
+    rented[from_site, to_site, t], 0 or 1: whether a link that costs a rent is paid for in a quarter.
+    """
     blocks = {pair.option: pair.at for pair in index.ships}
     m.ship = recourse([pair.key for pair in index.ships], blocks=blocks, bounds=(0, 1))
+    m.rented = first_stage(sorted(index.of(rents)), more=More.HELPS, domain=pyo.Binary)
+
+
+def rents(index: Index) -> dict[tuple[str, str, int], float]:
+    """USD a quarter of links that cost a rent and may be used, by (sending site, receiving site, t)."""
+    used = {(pair.from_site, pair.to_site, pair.at.t) for pair in index.ships}
+    links = {(r.from_site, r.to_site, r.t): r.usd_per_quarter for r in index.instance.rows(LinkRow)}
+    return {key: usd for key, usd in links.items() if usd > 0 and key in used}
+
+
+def running(m: Any, index: Index) -> Iterator[Running]:
+    """Rent of the links that are used."""
+    for (sends, receives, t), usd in index.of(rents).items():
+        yield Running(t, usd, m.rented[sends, receives, t])
 
 
 def shipped_was_prefilled(m: Any, index: Index) -> None:
@@ -48,11 +69,12 @@ def by_link(index: Index) -> dict[tuple[TimeKey, str, str], list[Pair]]:
 def shipped_within_link(m: Any, index: Index) -> None:
     """Bytes sent over a link per second are at most its bandwidth less the share kept for other traffic.
 
-        Σ_o bytes[o]·rate·ship[o,s→s'] / (bandwidth·(1 − share kept)) ≤ 1        for every t, s→s'
+        Σ_o bytes[o]·rate·ship[o,s→s'] / (bandwidth·(1 − share kept)) ≤ rented[s→s',t]        for every t, s→s'
 
-    Shares of what the link may carry. A request sends the whole cache of its input: in the formats of its workload, the
-    mean of its bucket. A cache is on the link for bytes/bandwidth seconds, during which it takes memory at both ends:
-    together at most what the link carries in the time of one cache, which no other row counts.
+    Shares of what the link may carry; ``rented`` is 1 for a link without rent. A request sends the whole cache of its
+    input, in the formats of its workload, the mean of its bucket. A cache is on the link for bytes/bandwidth seconds,
+    during which it takes memory at both ends: together at most what the link carries in the time of one cache, which no
+    other row counts.
     """
     usable = lookup(index.timed("links"), ["at", "from_site", "to_site"], "bytes_per_s")
 
@@ -60,7 +82,10 @@ def shipped_within_link(m: Any, index: Index) -> None:
         row = Terms()
         for pair in index.of(by_link)[at, sends, receives]:
             row.add(pair.bytes * pair.rate / usable[at, sends, receives], m.ship[pair.key])
-        return row.at_most(1.0)
+        if (sends, receives, at.t) not in m.rented:
+            return row.at_most(1.0)
+        row.add(-1.0, m.rented[sends, receives, at.t])
+        return row.at_most(0.0)
 
     m.shipped_within_link = block_rows(sorted(index.of(by_link)), rule=rule)
 
@@ -79,4 +104,19 @@ def shipments(d: Decided) -> pd.DataFrame:
     return frame("shipments", rows)
 
 
-PROGRAM = Part((shipped_was_prefilled, shipped_within_link), add_variables, tables={"shipments": shipments})
+def link_rents(d: Decided) -> pd.DataFrame:
+    """Links that are paid for."""
+    rows = [
+        (d.names[t], sends, receives, usd)
+        for (sends, receives, t), usd in d.index.of(rents).items()
+        if d.value(d.m.rented[sends, receives, t]) > TINY
+    ]
+    return frame("link_rents", rows)
+
+
+PROGRAM = Part(
+    (shipped_was_prefilled, shipped_within_link),
+    add_variables,
+    running=running,
+    tables={"shipments": shipments, "link_rents": link_rents},
+)
