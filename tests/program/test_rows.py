@@ -289,7 +289,7 @@ ROWS: dict[str, list[tuple[Any, Any, dict[str, float], float | None, float | Non
     "shipped_within_link": [
         # 100 requests/s of 1 GB and 50 of 4 GB, over 200 GB/s
         (of(other_site), (1, SITE, "b"), {"ship[o0,a,b]": 0.5, "ship[o1,a,b]": 1.0}, None, 1),
-        (of(rented), (1, SITE, "b"), {"ship[o0,a,b]": 0.5, "ship[o1,a,b]": 1.0, "rented[a,b,1]": -1}, None, 0),
+        (of(rented), (1, SITE, "b"), {"ship[o0,a,b]": 0.5, "ship[o1,a,b]": 1.0, "link_rented[a,b,1]": -1}, None, 0),
     ],
     "work_within_racks": [
         # 0.5 busy racks of each that is not reserved: −0.5·2 on the right

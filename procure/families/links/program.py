@@ -22,11 +22,11 @@ from procure.timekey import TimeKey
 def add_variables(m: Any, index: Index) -> None:
     """ship[option, from_site, to_site]: share of the rate of its bucket, prefilled so at one site for another.
 
-    rented[from_site, to_site, t], 0 or 1: whether a link that costs a rent is paid for in a quarter.
+    link_rented[from_site, to_site, t], 0 or 1: whether a link that costs a rent is paid for in a quarter.
     """
     blocks = {pair.option: pair.at for pair in index.ships}
     m.ship = recourse([pair.key for pair in index.ships], blocks=blocks, bounds=(0, 1))
-    m.rented = first_stage(sorted(index.of(rents)), more=More.HELPS, domain=pyo.Binary)
+    m.link_rented = first_stage(sorted(index.of(rents)), more=More.HELPS, domain=pyo.Binary)
 
 
 def rents(index: Index) -> dict[tuple[str, str, int], float]:
@@ -39,7 +39,7 @@ def rents(index: Index) -> dict[tuple[str, str, int], float]:
 def running(m: Any, index: Index) -> Iterator[Running]:
     """Rent of the links that are used."""
     for (sends, receives, t), usd in index.of(rents).items():
-        yield Running(t, usd, m.rented[sends, receives, t])
+        yield Running(t, usd, m.link_rented[sends, receives, t])
 
 
 def shipped_was_prefilled(m: Any, index: Index) -> None:
@@ -69,9 +69,9 @@ def by_link(index: Index) -> dict[tuple[TimeKey, str, str], list[Pair]]:
 def shipped_within_link(m: Any, index: Index) -> None:
     """Bytes sent over a link per second are at most its bandwidth less the share kept for other traffic.
 
-        Σ_o bytes[o]·rate·ship[o,s→s'] / (bandwidth·(1 − share kept)) ≤ rented[s→s',t]        for every t, s→s'
+        Σ_o bytes[o]·rate·ship[o,s→s'] / (bandwidth·(1 − share kept)) ≤ link_rented[s→s',t]        for every t, s→s'
 
-    Shares of what the link may carry; ``rented`` is 1 for a link without rent. A request sends the whole cache of its
+    Shares of what the link may carry; ``link_rented`` is 1 for a link without rent. A request sends the whole cache of its
     input, in the formats of its workload, the mean of its bucket. A cache is on the link for bytes/bandwidth seconds,
     during which it takes memory at both ends: together at most what the link carries in the time of one cache, which no
     other row counts.
@@ -82,9 +82,9 @@ def shipped_within_link(m: Any, index: Index) -> None:
         row = Terms()
         for pair in index.of(by_link)[at, sends, receives]:
             row.add(pair.bytes * pair.rate / usable[at, sends, receives], m.ship[pair.key])
-        if (sends, receives, at.t) not in m.rented:
+        if (sends, receives, at.t) not in m.link_rented:
             return row.at_most(1.0)
-        row.add(-1.0, m.rented[sends, receives, at.t])
+        row.add(-1.0, m.link_rented[sends, receives, at.t])
         return row.at_most(0.0)
 
     m.shipped_within_link = block_rows(sorted(index.of(by_link)), rule=rule)
@@ -109,7 +109,7 @@ def link_rents(d: Decided) -> pd.DataFrame:
     rows = [
         (d.names[t], sends, receives, usd)
         for (sends, receives, t), usd in d.index.of(rents).items()
-        if d.value(d.m.rented[sends, receives, t]) > TINY
+        if d.value(d.m.link_rented[sends, receives, t]) > TINY
     ]
     return frame("link_rents", rows)
 
