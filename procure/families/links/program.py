@@ -71,10 +71,10 @@ def shipped_within_link(m: Any, index: Index) -> None:
 
         Σ_o bytes[o]·rate·ship[o,s→s'] / (bandwidth·(1 − share kept)) ≤ link_rented[s→s',t]        for every t, s→s'
 
-    Shares of what the link may carry; ``link_rented`` is 1 for a link without rent. A request sends the whole cache of its
-    input, in the formats of its workload, the mean of its bucket. A cache is on the link for bytes/bandwidth seconds,
-    during which it takes memory at both ends: together at most what the link carries in the time of one cache, which no
-    other row counts.
+    Shares of what the link may carry; ``link_rented`` is 1 for a link without rent. A request sends the whole cache of
+    its input, in the formats of its workload, the mean of its bucket. A cache is on the link for bytes/bandwidth
+    seconds, during which it takes memory at both ends: together at most what the link carries in the time of one cache,
+    which no other row counts.
     """
     usable = lookup(index.timed("links"), ["at", "from_site", "to_site"], "bytes_per_s")
 
