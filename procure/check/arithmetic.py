@@ -6,17 +6,18 @@ favour. What fails here cannot be mended by a solver.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
+from procure.check.supply import Supply
 from procure.check.tables import Finding
+from procure.check.whole import whole_instances
 from procure.instance import build
 from procure.instance.first_token import Best, at_best
 from procure.instance.tables import Note, Prefill, Serve, SkuRow
+from procure.quarter import quarter_ranges
 from procure.schema import RECOMPUTE, Resource, SkuKind
 
 if TYPE_CHECKING:
@@ -37,9 +38,9 @@ def check_case(case: Case, instance: Instance | None = None) -> pd.DataFrame:
     if instance is None:
         instance = build(case)
     supply = Supply(case, instance)
-    parts = (_arrivals, _room, _servable, _in_time, _carried, _power, _small_pools, _held_back)
+    parts = (_arrivals, _room, _servable, _in_time, _carried, whole_instances, _power, _small_pools, _held_back)
     rows: list[Finding] = [
-        Finding(DOUBTS, "", f"{doubt.file} {doubt.column}".strip(), np.nan, np.nan, "", True, str(doubt))
+        Finding(DOUBTS, "", f"{doubt.file} {doubt.column}".strip(), np.nan, np.nan, "", True, str(doubt), "")
         for doubt in case.doubts
     ]
     rows += [row for part in parts for row in part(supply)]
@@ -55,72 +56,14 @@ def show(findings: pd.DataFrame) -> str:
         lines += [f"  {'ok  ' if row.holds else 'FAIL'} {row.detail}" for row in said if row.finding == name]
     failed = sum(not row.holds for row in said)
     lines.append(f"{len(said)} findings, {failed} fail." if failed else f"{len(said)} findings, all hold.")
-    return "\n".join(lines)
-
-
-@dataclass(frozen=True)
-class Supply:
-    """What stands, what is on the way and what could be ordered, by quarter."""
-
-    case: Case
-    instance: Instance
-
-    def table(self, name: str) -> Any:
-        """A table of the instance."""
-        return self.instance[name]
-
-    @cached_property
-    def quarters(self) -> list[str]:
-        """Names of the quarters."""
-        return [str(quarter) for quarter in self.case.quarters]
-
-    @cached_property
-    def firm(self) -> Any:
-        """Units of fleet and firm orders by quarter (rows) and SKU (columns), reserved ones taken off."""
-        steps = range(len(self.quarters))
-        fixed, held = self.table("fixed"), self.table("reserved")
-        names = list(self.table("skus")["sku"])
-        return pd.DataFrame(
-            {
-                sku: [
-                    float(fixed.loc[(fixed["sku"] == sku) & (fixed["vintage_t"] <= t), "count"].sum())
-                    - float(held.loc[(held["sku"] == sku) & (held["t"] == t), "count"].sum())
-                    for t in steps
-                ]
-                for sku in names
-            }
+    if failed:
+        lines.append("What to do:")
+        lines += [f"  {todo}" for todo in dict.fromkeys(row.todo for row in said if not row.holds)]
+    else:
+        lines.append(
+            "Next: `procure solve`; nothing here says that anything will be short, and nothing that none will."
         )
-
-    @cached_property
-    def arrival(self) -> dict[str, int]:
-        """First quarter in which an order placed inside the horizon can stand, for SKUs on sale."""
-        return {
-            row.sku: row.first_order_t + row.lead_quarters
-            for row in self.instance.rows(SkuRow)
-            if row.first_order_t <= row.last_order_t
-        }
-
-    @cached_property
-    def kind(self) -> dict[str, str]:
-        """Kind of every SKU."""
-        skus = self.table("skus")
-        return dict(zip(skus["sku"], skus["kind"], strict=True))
-
-    def can_stand(self, sku: str, t: int) -> bool:
-        """Whether any unit of a SKU can stand in a quarter."""
-        return float(self.firm[sku][t]) > 0 or self.arrival.get(sku, len(self.quarters)) <= t
-
-    @cached_property
-    def decode(self) -> pd.DataFrame:
-        """Decode points, and whether units of every SKU that a point needs can stand (``can``) and are firm (``firm``).
-
-        A point needs its gpu SKU, and its lpx SKU where LPX decodes beside it.
-        """
-        serve = self.instance["serve"]
-        needs = list(zip(serve["t"].tolist(), serve["sku"].tolist(), serve["lpx_sku"].tolist(), strict=True))
-        can = {key: all(self.can_stand(sku, key[0]) for sku in key[1:] if sku) for key in set(needs)}
-        firm = {key: all(float(self.firm[sku][key[0]]) > 0 for sku in key[1:] if sku) for key in set(needs)}
-        return serve.assign(can=[can[key] for key in needs], firm=[firm[key] for key in needs])
+    return "\n".join(lines)
 
 
 def _arrivals(supply: Supply) -> list[Finding]:
@@ -131,7 +74,7 @@ def _arrivals(supply: Supply) -> list[Finding]:
         t = supply.arrival[row.sku]
         order, quarter = supply.quarters[row.first_order_t], supply.quarters[t]
         text = f"{row.sku}: ordered in {order}, it can stand in {quarter} ({row.lead_quarters:.0f} quarters)."
-        rows.append(Finding("Orders that can arrive", quarter, row.sku, t, np.nan, "quarter", True, text))
+        rows.append(Finding("Orders that can arrive", quarter, row.sku, t, np.nan, "quarter", True, text, ""))
     return rows
 
 
@@ -149,9 +92,12 @@ def _room(supply: Supply) -> list[Finding]:
         t, limit = int(group["t"].iloc[worst]), float(group["limit"].iloc[worst])
         holds = bool(over[worst] <= 1e-6)
         text = f"{site}: {used[worst]:,.0f} of {limit:,.0f} {resource} in {supply.quarters[t]}."
-        if not holds:
-            text += " Raise the limit, or let units go: off the fleet, or sold (setting resale)."
-        rows.append(Finding(name, supply.quarters[t], f"{site} {resource}", used[worst], limit, resource, holds, text))
+        todo = "" if holds else (
+            f"{site}, {supply.quarters[t]}: raise {resource} in sites.csv by {over[worst]:,.6g}, or let units go: "
+            f"off the fleet, or sold (setting resale)."
+        )  # fmt: skip
+        item = f"{site} {resource}"
+        rows.append(Finding(name, supply.quarters[t], item, used[worst], limit, resource, holds, text, todo))
     return rows
 
 
@@ -173,21 +119,43 @@ def _servable(supply: Supply) -> list[Finding]:
     for workload, group in found.groupby("workload"):
         without = group[group["deployment"].isna()]
         pools = sorted(group["deployment"].dropna().unique())
-        if without.empty:
-            text = f"{workload}: {', '.join(pools)}."
-        else:
-            first = supply.quarters[int(without["t"].min())]
-            reach = sorted(serve.loc[serve["workload"] == workload, "deployment"].unique())
-            why = (
-                f"only {', '.join(reach)} reach its speed and cannot stand by then"
-                if reach
-                else f"none reaches its speed{_points_asked(supply.case)}"
-            )
-            buckets = without.loc[without["t"] == without["t"].min(), "bucket"].nunique()
-            text = f"{workload}: no pool for {buckets} of its length buckets in {first}: {why}."
+        text, todo = f"{workload}: {', '.join(pools)}.", ""
+        if not without.empty:
+            text, todo = _without_pool(supply, str(workload), without[["t", "bucket"]].drop_duplicates())
         quarters = int(without["t"].nunique())
-        rows.append(Finding(name, "", workload, quarters, 0, "quarters without", without.empty, text))
+        rows.append(Finding(name, "", workload, quarters, 0, "quarters without", without.empty, text, todo))
     return rows
+
+
+def _without_pool(supply: Supply, workload: str, without: pd.DataFrame) -> tuple[str, str]:
+    """Why a workload has no pool for some length buckets, and what to do: too early for the pools, or too fast for all.
+
+    Only what reaches the speed in that quarter, at that length, is said to come too late.
+    """
+    serve = supply.decode
+    fast = serve.loc[serve["workload"] == workload, ["t", "bucket", "deployment"]].drop_duplicates()
+    both = without.merge(fast, on=["t", "bucket"], how="left")
+    late, slow = both[both["deployment"].notna()], both[both["deployment"].isna()]
+    texts, todos = [], []
+    if len(late):
+        when, reach = _when(supply, late["t"]), ", ".join(sorted(late["deployment"].unique()))
+        count = late["bucket"].nunique()
+        texts.append(f"no pool for {count} of its length buckets in {when}: only {reach} reach its speed and none can "
+                     f"stand by then")  # fmt: skip
+        todos.append(f"{workload}, {when}: let it begin later (forecast.csv), lower its speeds (workloads.csv), or "
+                     f"have {reach} sooner (orders.csv, lead_quarters)")  # fmt: skip
+    if len(slow):
+        when, count = _when(supply, slow["t"]), slow["bucket"].nunique()
+        asked = _points_asked(supply.case)
+        texts.append(f"no pool for {count} of its length buckets in {when}: none reaches its speed there{asked}")
+        todos.append(f"{workload}, {when}: lower tps_user, tps_thinking or tps_burst, or its context cap "
+                     f"(workloads.csv), or let may_buy have faster pools")  # fmt: skip
+    return f"{workload}: {'; '.join(texts)}.", f"{'; '.join(todos)}."
+
+
+def _when(supply: Supply, steps: Any) -> str:
+    """Quarters by position, runs drawn together."""
+    return quarter_ranges(supply.quarters[int(t)] for t in set(steps))
 
 
 def _points_asked(case: Case) -> str:
@@ -219,7 +187,12 @@ def _in_time(supply: Supply) -> list[Finding]:
         if not holds:
             text += f" Any plan is short by {best.short_share:.2%} or more."
         value, limit = best.in_time_share, best.asked_share
-        rows.append(Finding(name, supply.quarters[t], workload, value, limit, "share in time", holds, text))
+        when = supply.quarters[t]
+        todo = "" if holds else (
+            f"{workload}, {when}: ask for a ttft_s of {best.reached_s:.4g} or more, or a ttft_share of {value:.4g} or "
+            f"less (workloads.csv)."
+        )  # fmt: skip
+        rows.append(Finding(name, when, workload, value, limit, "share in time", holds, text, todo))
     return rows
 
 
@@ -234,8 +207,25 @@ def _carried(supply: Supply) -> list[Finding]:
         holds = kept <= 1 + 1e-9
         text = f"{supply.quarters[t]}: {_load(kept)} if all caches are kept; "
         text += f"{_load(again)} if every prompt is computed again."
-        rows.append(Finding(name, supply.quarters[t], "GPUs", kept, 1.0, "share of usable GPUs", holds, text))
+        when = supply.quarters[t]
+        todo = "" if holds else f"{_asked_in(supply, t)}, {when}: {_to_carry(kept, supply, first)}."
+        rows.append(Finding(name, when, "GPUs", kept, 1.0, "share of usable GPUs", holds, text, todo))
     return rows
+
+
+def _asked_in(supply: Supply, t: int) -> str:
+    """Workloads that are asked for in a quarter."""
+    rates = supply.table("rates")
+    return ", ".join(sorted(set(rates.loc[(rates["t"] == t) & (rates["requests_per_s"] > 0), "workload"])))
+
+
+def _to_carry(load: float, supply: Supply, first: int) -> str:
+    """What to do about a load that what stands cannot carry."""
+    later = f"from {supply.quarters[first]} on" if first < len(supply.quarters) else "within the horizon"
+    ordered = f"orders of your own can stand {later}" if first < len(supply.quarters) else f"none can stand {later}"
+    if np.isinf(load):
+        return f"what stands serves some of it at no load; ask for less speed or a longer ttft_s, or wait: {ordered}"
+    return f"ask for {1.0 / load:.0%} of it or less (forecast.csv), or bring units on firm order forward; {ordered}"
 
 
 def _load(load: float) -> str:
@@ -325,10 +315,15 @@ def _power(supply: Supply) -> list[Finding]:
     for t, limit in zip(built.index.tolist(), built.tolist(), strict=True):
         ready = steps[steps["lead_quarters"] <= t]
         most = float(limit) + float((ready["adds"] * ready["max_count"]).sum())
-        value = float(needed.get(t, 0.0))
+        value, when = float(needed.get(t, 0.0)), supply.quarters[t]
         text = f"{supply.quarters[t]}: {value / 1e3:.1f} MW of {limit / 1e3:.1f} MW built"
         text += f", {most / 1e3:.1f} MW with every expansion that can be ready." if most > limit else "."
-        rows.append(Finding(name, supply.quarters[t], "all sites", value, most, "kW", value <= most + 1e-6, text))
+        holds = value <= most + 1e-6
+        todo = "" if holds else (
+            f"{_asked_in(supply, t)}, {when}: {value - most:,.0f} kW more (sites.csv, expansions.csv), or ask for "
+            f"{most / value:.0%} of it (forecast.csv)."
+        )  # fmt: skip
+        rows.append(Finding(name, when, "all sites", value, most, "kW", holds, text, todo))
     return rows
 
 
@@ -336,7 +331,7 @@ def _held_back(supply: Supply) -> list[Finding]:
     """Lengths and growth that a cap stops, and what else the demand has to say: for information, all hold."""
     name = "Lengths and reuse that a limit holds back"
     return [
-        Finding(name, "", note.workload, 0, np.nan, note.topic, True, note.sentence)
+        Finding(name, "", note.workload, 0, np.nan, note.topic, True, note.sentence, "")
         for note in supply.instance.rows(Note)
     ]
 
@@ -370,6 +365,6 @@ def _small_pools(supply: Supply) -> list[Finding]:
             text = f"{workload} on {sku}: a busy unit sees {rate:.2g} requests/s; caches that it keeps to itself hit "
             text += f"{loss:.0%} less than the curve. Plans leave that out; state rack_local_return_share to lower it."
             rows.append(
-                Finding("Small pools", "", f"{workload} {sku}", rate, np.nan, "requests/s per unit", True, text)
+                Finding("Small pools", "", f"{workload} {sku}", rate, np.nan, "requests/s per unit", True, text, "")
             )
     return rows

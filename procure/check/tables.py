@@ -17,3 +17,4 @@ class Finding(Row):
     unit: str = col("unit of the two", empty="not measured")
     holds: bool = col("whether it holds")
     detail: str = col("the same in a sentence")
+    todo: str = col("what to do about it: workloads or site, quarters, amounts", empty="it holds")

@@ -77,15 +77,21 @@ def shortfall_proven(summary: Summary) -> bool:
     return bool(short["share"] <= short["bound"] + SHORT)
 
 
+SAME_USD = 1.0
+"""Net present USD within which cost and bound are the same: no search tells less apart, whatever the cost is."""
+
+
 def gap_closed(summary: Summary) -> bool:
     """Whether the cost is within the gap asked for of its proven bound; what was given up on purpose is no gap."""
     bound = summary["bound_usd"]
     if bound is None or summary["gap"] is None:
         return False
     given_up = summary["placement"]["given_up_usd"] if "placement" in summary else 0.0
+    cost = summary["objective_usd"] - max(given_up, 0.0)
+    if cost - bound <= SAME_USD:
+        return True
     if given_up <= 0:
         return bool(summary["gap"] <= summary["gap_asked"] + 1e-9)
-    cost = summary["objective_usd"] - given_up
     return max(0.0, cost - bound) / max(abs(cost), 1e-9) <= summary["gap_asked"] + 1e-9
 
 

@@ -5,13 +5,16 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from tiny_case import tiny
+from solved_case import built, planned
+from tiny_case import fleet, tiny
 
 from procure.case import Case
 from procure.catalogue import packaged_path
 from procure.check import check_case, show
-from procure.check.arithmetic import Supply, least_load
+from procure.check.arithmetic import least_load
+from procure.check.supply import Supply
 from procure.instance import TABLES, Instance
+from procure.plan import Status
 
 
 @pytest.fixture(scope="module")
@@ -158,3 +161,51 @@ def test_a_point_that_extrapolation_takes_away_is_said():
     (finding,) = of(check_case(strict), "A pool for every workload").to_dict("records")
     assert not finding["holds"]
     assert "at the low end of the band within max_extrapolation, 0 doublings from a measurement" in finding["detail"]
+
+
+SERVERS = {"lead": 1, "workloads": {name: {"card": card, "ttft_s": 10.0} for name, card in (
+    ("first", "deepseek-v3.2"), ("second", "deepseek-r1"), ("third", "glm-4.6"))}}  # fmt: skip
+"""Three LLMs, each with little load, in a case whose own orders arrive a quarter late."""
+
+
+def of_servers(count):
+    """The three LLMs on so many old servers; one rack of each LLM at least is counted whole."""
+    stands = fleet(("a", "hgx-h200", count, "2025Q1", 3e5))
+    return tiny(peaks=dict.fromkeys(SERVERS["workloads"], [0.2] * 4), tables={"fleet": stands}, **SERVERS)
+
+
+@pytest.mark.slow(seconds=8)
+def test_whole_instances_that_have_no_place_are_said_and_the_plan_agrees():
+    """Work of three small LLMs fits one server; three whole instances do not, which the plan has always known."""
+    for count, fits in ((1, False), (6, True)):
+        case = of_servers(count)
+        findings = check_case(case, built(case))
+        assert of(findings, "Whole instances")["holds"].all() == fits
+        assert of(findings, "What stands")["holds"].all()
+        assert (planned(case).status is Status.OPTIMAL) == fits
+
+
+@pytest.mark.thorough
+def test_it_ends_with_what_to_do_and_names_workloads_and_quarters():
+    case = of_servers(1)
+    lines = show(check_case(case, built(case))).splitlines()
+    todo = lines[lines.index("What to do:") + 1 :]
+    assert len(todo) == 1
+    assert todo[0].startswith("  first, second, third, 2027Q1: serve them with fewer LLMs")
+    assert "Next: `procure solve`" in show(check_case(tiny(), built(tiny())))
+
+
+@pytest.mark.thorough
+def test_a_pool_that_stands_is_not_said_to_come_too_late_where_it_is_too_slow():
+    """Of the longest bucket no point is left in the first quarter, of the others all: what stands is too slow."""
+    case = tiny(peaks={"chat": [1] * 3}, tables={"fleet": fleet(("a", "gb300-nvl72", 1, "2026Q1", 4e6))})
+    instance = built(case)
+    serve = instance["serve"]
+    longest = serve["bucket"].iloc[-1]
+    left = serve[(serve["bucket"] != longest) | (serve["t"] > 0)]
+    finding = of(check_case(case, changed(instance, serve=left)), "A pool").iloc[0]
+    assert not finding["holds"]
+    assert "cannot stand" not in finding["detail"]
+    assert "none can stand" not in finding["detail"]
+    assert finding["detail"] == "chat: no pool for 1 of its length buckets in 2027Q1: none reaches its speed there."
+    assert finding["todo"].startswith("chat, 2027Q1: lower tps_user")

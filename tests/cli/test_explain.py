@@ -24,6 +24,7 @@ def desk(tmp_path_factory):
     return place
 
 
+@pytest.mark.thorough
 def test_it_names_what_binds_and_writes_the_answers_beside_the_plan(desk, capsys):
     words = ["explain", str(desk / "out"), "--case", str(desk / "case"), "--limits", "--threads", "1"]
     assert main(words) == 0
@@ -39,6 +40,7 @@ def test_it_names_what_binds_and_writes_the_answers_beside_the_plan(desk, capsys
     assert Plan.changed_files(desk / "out") == []
 
 
+@pytest.mark.thorough
 def test_questions_without_time_are_named_and_the_verb_exits_5(desk, capsys):
     assert main(["explain", str(desk / "out"), "--case", str(desk / "case"), "--time-limit", "0"]) == 5
     told = capsys.readouterr().out
@@ -59,6 +61,7 @@ def move_power_and_positions_alone(monkeypatch):
     monkeypatch.setattr(needs, "choices", lambda case, short: [])
 
 
+@pytest.mark.thorough
 def test_what_serves_a_workload_is_told_with_its_cost(desk, capsys, monkeypatch):
     move_power_and_positions_alone(monkeypatch)
     words = ["explain", str(desk / "out"), "--case", str(desk / "case"), "--to-serve", "chat", "--threads", "1"]
@@ -68,6 +71,7 @@ def test_what_serves_a_workload_is_told_with_its_cost(desk, capsys, monkeypatch)
     assert "serve  chat, not alone by: power at a up to 50,000 kW." in told
 
 
+@pytest.mark.thorough
 def test_a_case_without_a_plan_is_explained_by_what_lets_it_have_one(tmp_path, capsys, monkeypatch):
     move_power_and_positions_alone(monkeypatch)
     racks = fleet(("a", "gb200-nvl72", 4, "2025Q1", 3.3e6)).assign(retirable=False)
@@ -76,6 +80,7 @@ def test_a_case_without_a_plan_is_explained_by_what_lets_it_have_one(tmp_path, c
     assert "serve  a plan: power at a 300 → 50" in capsys.readouterr().out
 
 
+@pytest.mark.thorough
 def test_a_case_that_has_a_plan_is_to_be_solved_first(desk, capsys):
     assert main(["explain", str(desk / "case")]) == 2
     assert "Solve it, and explain its result." in capsys.readouterr().err

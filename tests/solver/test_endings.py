@@ -134,3 +134,12 @@ def test_a_shortfall_that_is_near_enough_never_gives_up_a_workload():
     weights = compiled.matrix[compiled.mendable].data
     assert compiled.short_gap < weights[weights > 0].min()
     assert alone.short_gap == pytest.approx(0.2)
+
+
+@pytest.mark.thorough
+def test_a_tiny_demand_without_any_place_to_stand_ends_as_a_short_plan():
+    """Five cents at stake: no search proves them to a share, and there is nothing left to choose."""
+    plan = searched(tiny(peaks={"chat": [1e-6] * 3}, sites=({"positions": 1.0},)), threads=1)
+    assert plan.status is Status.SHORT
+    assert plan.objective_usd < 1.0
+    assert plan.summary["shortfall"]["share"] == pytest.approx(1.0)

@@ -35,6 +35,7 @@ def units(plan, quarter):
     return sum(order["count"] for order in plan.summary["purchases"] if order["quarter"] == quarter)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("method", ["decomposed", "whole"])
 @pytest.mark.parametrize(("sign", "held"), [("<=", 0), (">=", 3)])
 def test_a_held_order_costs_what_the_program_with_that_bound_costs(case, method, sign, held):
@@ -51,12 +52,14 @@ def test_a_held_order_costs_what_the_program_with_that_bound_costs(case, method,
     assert plan.tables["checks"]["holds"].all()
 
 
+@pytest.mark.thorough
 def test_what_the_plan_orders_anyway_may_be_held_for_nothing(case):
     free = planned(case, gap=1e-6)
     change = {f"buy/{o['site']}/{o['sku']}/{o['quarter']}": o["count"] for o in free.summary["purchases"]}
     assert held_plan(case, change).objective_usd == pytest.approx(free.objective_usd, rel=1e-6)
 
 
+@pytest.mark.thorough
 def test_orders_of_several_quarters_are_held_together(case):
     """At least so many within two quarters, at the cost of the cheapest split."""
     together = held_plan(case, {f"buy/*/{GB}/2027Q1..2027Q2": ">=4"})
@@ -74,6 +77,7 @@ def test_orders_that_cannot_be_placed_leave_no_plan():
         held_plan(case, {f"buy/a/{GB}/2027Q1": 9})
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("path", "value"),
     [
@@ -89,6 +93,7 @@ def test_a_hold_that_says_nothing_of_the_case_is_refused(case, path, value):
         hold_of(case, path, value)
 
 
+@pytest.mark.thorough
 def test_a_hold_reads_as_it_is_written(case):
     hold = hold_of(case, f"buy/*/{GB}+lpx/2027Q1..2027Q2", "<=3")
     assert (hold.site, hold.skus, hold.quarters) == ("*", {GB, "lpx"}, {"2027Q1", "2027Q2"})

@@ -50,7 +50,9 @@ def better(plan, than):
 QUICK = ("positions", "supply")
 
 
-@pytest.mark.parametrize("limit", [pytest.param(n, marks=() if n in QUICK else pytest.mark.slow) for n in BINDING])
+@pytest.mark.parametrize(
+    "limit", [pytest.param(n, marks=pytest.mark.thorough if n in QUICK else pytest.mark.slow) for n in BINDING]
+)
 def test_a_limit_is_named_as_binding_and_doubled_it_lowers_cost_or_shortfall(limit):
     case = grown(**BINDING[limit])
     plan = planned(case, gap=GAP)
@@ -64,6 +66,7 @@ def test_a_limit_is_named_as_binding_and_doubled_it_lowers_cost_or_shortfall(lim
         assert one.least_share - 2e-6 <= served <= one.most_share + 2e-6
 
 
+@pytest.mark.thorough
 def test_what_a_unit_is_worth_lies_where_the_moved_case_puts_it():
     """The cheap rack takes 1.5 positions; where it does not fit, dear servers serve the same."""
     case = tiny(
@@ -80,6 +83,7 @@ def test_what_a_unit_is_worth_lies_where_the_moved_case_puts_it():
     assert one.least_usd - 20 <= plan.objective_usd - moved.objective_usd <= one.most_usd + 20
 
 
+@pytest.mark.thorough
 def test_a_limit_that_nothing_waits_for_is_not_named_as_binding():
     """Positions are full to the last rack that the demand takes."""
     case = tiny(peaks={"chat": [60, 60, 60]}, sites=({"positions": 3.2},))
@@ -88,6 +92,7 @@ def test_a_limit_that_nothing_waits_for_is_not_named_as_binding():
     assert found.binding == []
 
 
+@pytest.mark.thorough
 def test_a_limit_may_be_asked_by_name_and_an_unknown_one_is_refused():
     case = grown(**BINDING["positions"])
     plan = planned(case, gap=GAP)
@@ -114,6 +119,7 @@ def asked_of(found, what):
     return {a.question.about: a for a in found.answers if a.question.what == what}
 
 
+@pytest.mark.thorough
 def test_every_order_line_is_asked_about_in_every_way(bought):
     _, plan, found = bought
     lines = [f"{o['quarter']} {o['site']}: {o['count']} {o['sku']}" for o in plan.summary["purchases"]]
@@ -122,6 +128,7 @@ def test_every_order_line_is_asked_about_in_every_way(bought):
         assert list(asked_of(found, what)) == lines
 
 
+@pytest.mark.thorough
 def test_an_order_is_for_what_breaks_with_nothing_in_its_place(bought):
     """As many racks as the plan has, less those of the line: a case that may buy nothing and has the rest on order."""
     case, plan, found = bought
@@ -139,6 +146,7 @@ def test_an_order_is_for_what_breaks_with_nothing_in_its_place(bought):
         assert one.verdict is Verdict.SERVES_LESS
 
 
+@pytest.mark.thorough
 def test_without_a_sku_the_plan_is_that_of_a_case_that_may_not_buy_it(bought):
     case, plan, found = bought
     (one,) = [a for a in found.of(Kind.WHY_NOT) if a.question.about == GB]
@@ -149,6 +157,7 @@ def test_without_a_sku_the_plan_is_that_of_a_case_that_may_not_buy_it(bought):
     assert one.orders == {GB: -sum(o["count"] for o in plan.summary["purchases"])}
 
 
+@pytest.mark.thorough
 def test_a_sku_that_may_not_be_bought_is_allowed_and_then_forced_in(bought):
     case, plan, found = bought
     allowed, forced = (a for a in found.of(Kind.WHY_NOT) if a.question.about == "hgx-h200")
@@ -160,6 +169,7 @@ def test_a_sku_that_may_not_be_bought_is_allowed_and_then_forced_in(bought):
     assert forced.least_usd - 1 <= -forced.cost_usd <= forced.most_usd + 1
 
 
+@pytest.mark.thorough
 def test_without_time_every_question_is_named_and_none_is_answered(bought):
     case, plan, _ = bought
     found = explain(plan, case, Asked(), How(Effort(gap=GAP), seconds=0.0))
@@ -167,6 +177,7 @@ def test_without_time_every_question_is_named_and_none_is_answered(bought):
     assert found.binding == []
 
 
+@pytest.mark.thorough
 def test_a_finer_gap_has_the_plan_itself_solved_again():
     case = grown(**BINDING["positions"])
     plan = planned(case, gap=0.05)
@@ -175,6 +186,7 @@ def test_a_finer_gap_has_the_plan_itself_solved_again():
     assert "the case as it stands" in lines[0]
 
 
+@pytest.mark.thorough
 def test_a_case_that_was_changed_since_is_refused(bought):
     case, plan, _ = bought
     with pytest.raises(InputError, match="changed since"):
@@ -194,6 +206,7 @@ def test_effects_are_intervals_from_both_bounds():
     assert short.serves_more
 
 
+@pytest.mark.thorough
 def test_answers_are_rows_and_json_without_numbers_that_are_none(bought):
     _, _, found = bought
     frame = frame_of(found.answers)

@@ -50,7 +50,9 @@ def is_served(case, change):
     return planned(changed(case, change)).summary["shortfall"]["share"] < 2e-6
 
 
-@pytest.mark.parametrize("name", [pytest.param(n, marks=() if n in QUICK else pytest.mark.slow) for n in SHORT])
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=pytest.mark.thorough if n in QUICK else pytest.mark.slow) for n in SHORT]
+)
 def test_the_smallest_change_serves_and_one_percent_less_does_not(name):
     case = grown(**SHORT[name])
     lever = lever_of(case, name)
@@ -62,6 +64,7 @@ def test_the_smallest_change_serves_and_one_percent_less_does_not(name):
     assert not is_served(case, lever.put(less))
 
 
+@pytest.mark.thorough
 def test_a_lever_that_does_not_help_has_no_value():
     case = grown(**SHORT["positions at a"])
     assert alone(lever_of(case, "power at a"), Trial(case, {}, servable, EFFORT)) is None
@@ -131,6 +134,7 @@ def test_several_that_serve_alone_share_the_change():
     assert found.values[0] == found.values[1]
 
 
+@pytest.mark.thorough
 def test_who_is_short_beside_who_is_asked_about_keeps_what_it_has():
     case = tiny(peaks={"chat": [100, 120, 130], "rag": [10, 10, 10]}, workloads={"rag": {"scenario": "chat"}})
     short = [
@@ -144,6 +148,7 @@ def test_who_is_short_beside_who_is_asked_about_keeps_what_it_has():
         wanted(short, ("code",))
 
 
+@pytest.mark.thorough
 def test_other_formats_pools_and_small_orders_are_choices():
     case = grown(figures={(GB, "min_order"): 4})
     short = [{"quarter": "2027Q1", "workload": "chat", "share": 0.2, "cause": ""}]
@@ -174,6 +179,7 @@ def standing():
     return tiny(sites=({"power_kw": 300.0},), tables={"fleet": racks})
 
 
+@pytest.mark.thorough
 def test_a_case_without_a_plan_is_told_what_lets_it_have_one():
     case = standing()
     trial = Trial(case, {}, has_plan, EFFORT)
@@ -184,5 +190,6 @@ def test_a_case_without_a_plan_is_told_what_lets_it_have_one():
     assert not trial(power.put(300.0 + 0.99 * (found.values[0] - 300.0)))
 
 
+@pytest.mark.thorough
 def test_a_case_with_a_plan_needs_nothing_to_have_one():
     assert unblock(tiny(), How(EFFORT)) is None
