@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from procure.case import Case
     from procure.plan import Plan
-    from procure.solver import Memory, solve
-    from procure.study import sweep
+    from procure.solver import Memory
+    from procure.solver.solve import solve
+    from procure.study.sweep import sweep
 
 __version__ = "0.1.0"
 __all__ = ["Case", "Memory", "Plan", "__version__", "solve", "sweep"]
