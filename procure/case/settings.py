@@ -142,6 +142,10 @@ class Settings(BaseModel):
         description="Whether an instance prefills or decodes (apart), does both (shared), or both where one carries "
         "the whole load (by_load)."
     )
+    cache_moves: Literal["none", "exclusive", "write_through"] = Field(
+        description="Whether a parked cache may move once to a slower store: not at all, with its bytes read and "
+        "written then (exclusive), or written to both stores when it is parked (write_through)."
+    )
     flash_writes: Literal["write_once", "write_through"] = Field(
         description="Whether parking again writes new tokens only (write_once), or the whole cache (write_through)."
     )

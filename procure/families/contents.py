@@ -25,6 +25,7 @@ NAMES = (
     "lpx",
     "survivability",
     "retention",
+    "moves",
     "cmx",
     "stores",
     "latency",

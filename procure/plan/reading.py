@@ -18,7 +18,8 @@ _ADDED = {
     "serving": ("distance", "low"),
 }
 """Columns that results of earlier releases lack: they are read as empty."""
-ADDED_TABLES = ("unit_costs", "instances", "sales", "shipments", "link_rents", "survival", "fallback", "power_modes")
+ADDED_TABLES = ("unit_costs", "instances", "sales", "shipments", "link_rents", "survival", "fallback", "power_modes",
+                "cache_moves", "moved_retention")  # fmt: skip
 """Tables that results of earlier releases lack: they are read as empty, and verification says what is missing."""
 
 

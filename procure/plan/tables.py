@@ -195,6 +195,41 @@ class Kept(Row):
     daypart: str = col(_DAYPART, key=True)
 
 
+@row("cache_moves")
+class CacheMove(Row):
+    """Caches that move to a slower store as they age."""
+
+    quarter: str = col(_QUARTER, kind="quarter", key=True)
+    site: str = col("site", key=True)
+    workload: str = col("workload", key=True)
+    store: str = col("store that they leave", key=True, word="from")
+    to_store: str = col("store that they come to", key=True, word="to")
+    interval: int = col("position of the age interval at whose start they move", key=True)
+    age_s: float = col("idle age at which they move", unit="s", word="idle age")
+    requests_per_s: float = col("requests whose cache moves", unit="requests/s")
+    read_bytes_per_s: float = col("bytes read at the store that they leave, at the peak", unit="B/s", word="read")
+    write_bytes_per_s: float = col(
+        "bytes written to the store that they come to, at the peak; with write_through when they are parked",
+        unit="B/s", word="written",
+    )  # fmt: skip
+    scenario: str = col(_SCENARIO, key=True)
+    daypart: str = col(_DAYPART, key=True)
+
+
+@row("moved_retention")
+class MovedKept(Row):
+    """Requests whose cache came from another store and stays through an age interval."""
+
+    quarter: str = col(_QUARTER, kind="quarter", key=True)
+    site: str = col("site", key=True)
+    workload: str = col("workload", key=True)
+    store: str = col("store", key=True)
+    interval: int = col("position of the age interval", key=True)
+    kept_requests_per_s: float = col("requests whose cache stays through it", unit="requests/s")
+    scenario: str = col(_SCENARIO, key=True)
+    daypart: str = col(_DAYPART, key=True)
+
+
 @row("lpx_copies")
 class Copies(Row):
     """Copies of an LLM that stand on LPX racks."""
@@ -442,8 +477,9 @@ class Check(Row):
 
 
 ROWS: tuple[type[Row], ...] = (
-    Purchase, Batch, Modes, Sold, Serving, Prefilled, Shipped, Rent, Placement, Kept, Copies, Instances, Survival,
-    Fallback, Pods, ExpansionOrder, Limit, Cash, Cost, UnitCost, Service, Asked, Premise, Check,
+    Purchase, Batch, Modes, Sold, Serving, Prefilled, Shipped, Rent, Placement, Kept, CacheMove, MovedKept,
+    Copies, Instances, Survival, Fallback, Pods, ExpansionOrder, Limit, Cash, Cost, UnitCost, Service, Asked, Premise,
+    Check,
 )  # fmt: skip
 """Every table of a plan, in order."""
 

@@ -73,6 +73,7 @@ def render(plan: Plan) -> str:
         inner=inside,
         links=words.link_sentences(plan),
         placement=words.placement_sentence(plan),
+        moves=words.move_sentences(plan),
         modes=words.mode_sentences(plan),
         instances=words.instance_sentences(plan),
         losses=words.loss_sentences(plan),

@@ -49,6 +49,8 @@ def print_plan(plan: Plan, console: Console) -> None:
         console.print(f"[bold]link[/bold]   {escape(sentence)}", highlight=False)
     if sentence := words.placement_sentence(plan):
         console.print(f"[bold]stays[/bold]  {escape(sentence)}", highlight=False)
+    for sentence in words.move_sentences(plan):
+        console.print(f"[bold]moves[/bold]  {escape(sentence)}", highlight=False)
     for sentence in words.mode_sentences(plan):
         console.print(f"[bold]modes[/bold]  {escape(sentence)}", highlight=False)
     for sentence in words.instance_sentences(plan):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import pandas as pd
@@ -10,7 +11,7 @@ from procure.families.contents import given_limits
 from procure.plan import Plan, Status
 from procure.plan.sales import sales_summary
 from procure.plan.summary import Sale, Summary, gap_of_decided
-from procure.plan.tables import ExpansionOrder, Instances, Limit, Modes, Shipped, Survival, UnitCost
+from procure.plan.tables import CacheMove, ExpansionOrder, Instances, Limit, Modes, Shipped, Survival, UnitCost
 from procure.quarter import quarter_ranges
 from procure.rules.objective import Objective
 from procure.schema import CostLine, Lost, Span, Unit
@@ -301,6 +302,26 @@ def placement_sentence(plan: Plan) -> str:
         f"{told['moved_cheapest']:.2f} with the cheapest service of the same fleet, which costs "
         f"{usd(max(told['given_up_usd'], 0.0))} less."
     )
+
+
+def move_sentences(plan: Plan) -> list[str]:
+    """Which caches move to which slower store in planned quarters, with the most bytes of any quarter."""
+    found: dict[tuple[str, str, str, str], dict[str, list[float]]] = {}
+    for r in plan.rows(CacheMove):
+        if r.quarter in set(planned_quarters(plan)):
+            sums = found.setdefault((r.workload, r.site, r.store, r.to_store), {}).setdefault(
+                r.quarter, [0.0, math.inf]
+            )
+            sums[0] += r.write_bytes_per_s
+            sums[1] = min(sums[1], r.age_s)
+    sentences = []
+    for (workload, site, source, target), quarters in sorted(found.items()):
+        quarter, (written, age_s) = max(sorted(quarters.items()), key=lambda item: item[1][0])
+        sentences.append(
+            f"{workload} at {site}: caches move from {source} to {target} from {age_s:,.0f} s of idle on, "
+            f"{written / 1e9:.2f} GB/s written there in {quarter}."
+        )
+    return sentences
 
 
 def mode_sentences(plan: Plan) -> list[str]:

@@ -239,13 +239,15 @@ class Fleet:
         ages, at = service.reuse.get(w, []), service.path.get((service.names[t], w))
         size = service.parked_bytes(t, w)
         parked: Row = dict.fromkeys(here, -1.0)
+        falls: dict[tuple[str, int], Row] = {}
+        backs: dict[str, Row] = {}
         for store in sorted(stores):
             found = reach(service, t, w, store) if ages else 0.0
             back: Row = {}
             for number, age in enumerate(ages):
                 x = (t, "kept", site, w, store, number)
                 if number:
-                    self.rows.at_most({x: 1.0, (*x[:-1], number - 1): -1.0}, 0.0)
+                    falls[store, number] = {x: 1.0, (*x[:-1], number - 1): -1.0}
                 else:
                     parked[x] = 1.0
                     self.writes[site, store][x] += size
@@ -253,11 +255,65 @@ class Fleet:
                 gone = found * age.mean_return_before * at.return_scale * at.release_share
                 self.held[site, store][x] = size * (age.age_to_s - age.age_from_s) * (1 - gone)
                 back[x] = found * age.return_share * at.return_scale
+            backs[store] = back
+        if service.s.cache_moves != "none" and ages:
+            self._move_down(site, asked, falls, backs)
+        for row in falls.values():
+            self.rows.at_most(row, 0.0)
+        for store, back in backs.items():
             for bucket, b in asked.buckets.items():
                 if hits[bucket, store]:
                     part = service.rate(w, b) / asked.total
                     self.rows.at_most({**hits[bucket, store], **{x: -part * v for x, v in back.items()}}, 0.0)
         self.rows.at_most(parked, 0.0)
+
+    def _move_down(self, site: str, asked: Asked, falls: dict[tuple[str, int], Row], backs: dict[str, Row]) -> None:
+        """Copies that go to a slower store once, at the start of an age interval, and what both stores bear for it."""
+        service, t, w = self.service, self.t, asked.workload
+        ages, at, size = service.reuse[w], service.path[service.names[t], w], service.parked_bytes(t, w)
+        through = service.s.cache_moves == "write_through"
+        found = {store: reach(service, t, w, store) for store in backs}
+        mean = max(service.mean(w, b) for b in asked.buckets.values())
+        gone = [age.mean_return_before * at.return_scale * at.release_share for age in ages]
+        back = [age.return_share * at.return_scale for age in ages]
+        lasts = [age.age_to_s - age.age_from_s for age in ages]
+        for below in backs:
+            above = [store for store in backs if self._above(store, below)]
+            bytes_left = {fill.bucket: fill.valid_bytes for fill in service.fills(t, w) if fill.store == below}
+            valid = [service.rate(w, b) / asked.total * bytes_left[k] for k, b in asked.buckets.items()]
+            worst = min([found[below], *(found[store] for store in above)])
+            for number in range(1, len(ages) if above else 0):
+                stays = (t, "moved", site, w, below, number)
+                row = {stays: 1.0} | ({(*stays[:-1], number - 1): -1.0} if number > 1 else {})
+                self.held[site, below][stays] = size * lasts[number] * (1 - worst * gone[number])
+                backs[below][stays] = found[below] * back[number]
+                if not through:  # it is parked anew elsewhere, so nothing of it is spared here
+                    self.writes[site, below][stays] += found[below] * back[number] * sum(valid)
+                    self.wears[site, below][stays] += found[below] * back[number] * sum(valid) * mean
+                for store in above:
+                    x = (t, "move", site, w, (store, below), number)
+                    row[x] = -1.0
+                    falls[store, number][x] = 1.0
+                    if through:
+                        before = sum(lasts[i] * (1 - worst * gone[i]) for i in range(number))
+                        self.held[site, below][x] = size * before
+                        written = size - found[store] * sum(back[:number]) * sum(valid)
+                    else:
+                        written = size * (1 - found[store] * gone[number - 1])
+                        self.reads[site, store][x] += written
+                        self.held[site, below][x] = 0.0
+                    self.writes[site, below][x] += written
+                    self.wears[site, below][x] += written * mean
+                self.rows.at_most(row, 0.0)
+
+    def _above(self, store: str, below: str) -> bool:
+        """Whether a cache may go from one store to the other."""
+        order, sku = ["hbm", "dram", "ssd", "cmx"], self.service.sku
+        (tier, _, name), (lower, _, other) = store.partition(":"), below.partition(":")
+        home = sku[name].host or name
+        if order.index(tier) >= order.index(lower):
+            return False
+        return sku[home].cmx_read_bytes_per_s > 0 if lower == "cmx" else home == (sku[other].host or other)
 
     def _promises(self, asked: Asked) -> None:
         """What is not out of reach is served to one share; late ones beyond what may be late count as short."""
@@ -357,7 +413,7 @@ class Fleet:
             for (where, store), columns in stores.items():
                 if where == site and store.startswith("cmx:"):
                     for x in columns:
-                        if x[5] == 0:
+                        if x[5] == 0 or x[1] == "move":
                             buckets = service.buckets[service.names[self.t], x[3]]
                             work[x] = sum(service.least(self.t, x[3], b)[2] for b in buckets)
             for (where, pool), columns in self.readers.items():

@@ -409,6 +409,22 @@ def two_sites_each_able_to_carry_it() -> Any:
     return case, {"hgx-h200": 2}
 
 
+def caches_move_down(how: str = "exclusive") -> Any:
+    """Drives that endure little and are written whole sequences: young caches lie in memory, some of the old there."""
+    figures = {(KIT, "price_usd"): 50_000, (KIT, "endurance_dwpd"): 0.1, (KIT, "store_bytes"): 5e14,
+               (VR, "dram_usable_share_kv"): 0.03, (VR, "hbm_bytes_per_gpu"): 60e9}  # fmt: skip
+    settings = {"cache_moves": how, "flash_writes": "write_through"}
+    case = tiny(skus=(VR, KIT), peaks={"agent": [80, 45, 50]}, workloads=AGENT, sites=places(3.5), figures=figures,
+                settings=settings)  # fmt: skip
+    return case, {VR: 2, KIT: 2}
+
+
+def caches_written_through() -> Any:
+    """The same, with drives that last and take new tokens only."""
+    case, most = caches_move_down("write_through")
+    return case.replace(settings={"flash_writes": "write_once"}), most
+
+
 def racks_at_maxq() -> Any:
     """Power for two racks at Max-P, or three of which one saves; later for all: they serve what two would not."""
     sites = ({"power_kw": 690.0, "positions": 9.0}, {"power_kw": 740.0, "positions": 9.0, "from_quarter": "2027Q3"})
@@ -468,6 +484,8 @@ CASES: list[tuple[Callable[[], Any], set[str], set[str]]] = [
     (an_lpx_rack_may_be_down, {VR, "lpx"}, {"units left after a loss"}),
     (two_sites_each_able_to_carry_it, {"hgx-h200"}, {"units left after a loss"}),
     (racks_at_maxq, {VR}, set()),
+    (caches_move_down, {VR, KIT}, set()),
+    (caches_written_through, {VR, KIT}, set()),
 ]
 QUICK = {
     small_llms_on_whole_servers, cmx_of_one_pod, a_second_lpx, least_order_and_supply, late_beyond_the_promise,

@@ -96,6 +96,7 @@ def workload(name: str, **stated: Any) -> tuple[Any, ...]:
 SETTINGS = {
     "objective": "min_cost",
     "budget_basis": "payment",
+    "cache_moves": "none",
     "budget_carry": "within_year",
     "resale": "existing",
     "utilisation_cap": 0.75,

@@ -192,6 +192,14 @@ def prefill_that_must_not_be_slower(tables: Tables) -> None:
     rows(tables, "full_power_prefill", ("o0",), ("o1",))
 
 
+def copies_that_never_moved(tables: Tables) -> dict[str, Any]:
+    """Drives take hardly any writes, and memory holds hardly any copies that could move there."""
+    late_returns_only(tables)
+    store(tables, "dram", bytes=1e9)
+    edit(tables, "store_units", {"store": "ssd:g"}, write_bytes_per_s=1e7, bytes=1e15)
+    return {"cache_moves": "write_through"}
+
+
 def small_store(tables: Tables) -> None:
     ssd_reuse(tables, bytes=1e11)
 
@@ -435,6 +443,7 @@ BINDING: dict[str, Any] = {
     "kept_only_falls": late_returns_only,
     "hits_from_kept": returns_of_all_that_is_served,
     "parked_within_store": small_store,
+    "moved_only_falls": copies_that_never_moved,
     "cmx_reads_in_pods": one_pod_does_not_read_enough,
     "cmx_sessions_in_pods": sessions_of_more_than_one_pod,
     "store_reads": slow_reads,
@@ -464,6 +473,12 @@ BINDING: dict[str, Any] = {
 
 def no_demand(tables: Tables) -> None:
     tables["rates"] = tables["rates"].iloc[:0]
+
+
+def moves_that_save_nothing(tables: Tables) -> dict[str, Any]:
+    store(tables, "dram")
+    reuse_that_saves_nothing(tables)
+    return {"cache_moves": "exclusive"}
 
 
 def power_for_all_at_full_power(tables: Tables) -> None:
@@ -658,6 +673,7 @@ INERT: dict[str, Any] = {
     "kept_only_falls": reuse_that_saves_nothing,
     "hits_from_kept": reuse_that_saves_nothing,
     "parked_within_store": ample_drives,
+    "moved_only_falls": moves_that_save_nothing,
     "cmx_reads_in_pods": pods_of_cmx_not_worth_it,
     "cmx_sessions_in_pods": pods_of_cmx_not_worth_it,
     "store_reads": ample_drives,

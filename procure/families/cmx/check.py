@@ -10,7 +10,7 @@ from procure.instance.tables import Prefill, Rate, Serve, Store, StoreReader
 from procure.plan.limits import Rows
 from procure.plan.part import Check
 from procure.plan.standing import Standing
-from procure.plan.tables import Kept, Prefilled
+from procure.plan.tables import CacheMove, Kept, Prefilled
 from procure.schema import RECOMPUTE, SkuKind, Tier
 
 
@@ -33,6 +33,9 @@ def limits(s: Standing, rows: Rows) -> None:
     for kept in Kept.rows(s.tables["retention"]):
         if kept.store in cmx and kept.interval == 0:
             work[kept.quarter, kept.site] += kept.kept_requests_per_s * both[s.position[kept.quarter], kept.workload]
+    for move in CacheMove.rows(s.tables["cache_moves"]):
+        if move.to_store in cmx:
+            work[move.quarter, move.site] += move.requests_per_s * both[s.position[move.quarter], move.workload]
     for quarter, site in sorted(set(work) | set(reading)):
         ours = {k: s.own[quarter, site, k] - s.reserved[quarter, site, k] for k in [*port, *frames]}
         racks = sum(s.sku[k].usable_share * ours[k] for k in port)

@@ -9,6 +9,7 @@ from procure.instance.tables import Prefill, Serve
 from procure.program.declare import block_rows
 from procure.program.index import Index, group
 from procure.program.linear import Terms
+from procure.program.moves import MoveKey, moves
 from procure.program.part import Part
 from procure.schema import RECOMPUTE, SkuKind, Tier
 from procure.timekey import TimeKey
@@ -71,10 +72,16 @@ def least_work_near(index: Index) -> tuple[Least, Least]:
     return decode, full
 
 
+def to_store(index: Index) -> dict[tuple[TimeKey, str, str], list[MoveKey]]:
+    """Moves by the (block, site, store) that they end in."""
+    return group(index.of(moves), lambda key: (key[0], key[1], key[5]))
+
+
 def cmx_sessions_in_pods(m: Any, index: Index) -> None:
     """Requests whose caches lie in CMX are decoded and prefilled by racks that read it, in pods that have it.
 
-        W[s,t] = Σ_w R·(d̄_w + f̄_w)·kept[t,s,w,0,CMX] + Σ_{o from CMX} rate·(rack_s − f_{w,b})·prefill[o,s]
+        W[s,t] = Σ_w R·(d̄_w + f̄_w)·(kept[t,s,w,0,CMX] + Σ_{i,g} move[t,s,w,i,g→CMX])
+                 + Σ_{o from CMX} rate·(rack_s − f_{w,b})·prefill[o,s]
         W ≤ Σ_k usable[k]·(own − reserved)[s,k,t]
         W ≤ (usable/slots)·places·Σ_r (own − reserved)[s,r,t]                left out where reads cross pods
 
@@ -98,6 +105,8 @@ def cmx_sessions_in_pods(m: Any, index: Index) -> None:
             for key in index.kept_by_store.get((at, site, store), []):
                 if key[3] == 0:
                     row.add(each[key[2]], m.kept[key])
+            for move in index.of(to_store).get((at, site, store), []):
+                row.add(each[move[2]], m.move[move])
             for o, s in index.reads.get((at, site, store), []):
                 spared = full.get((at, o.workload, o.bucket), 0.0)
                 row.add(o.rate * (o.rack_s - spared), m.prefill[o.option, s])

@@ -11,10 +11,11 @@ import pandas as pd
 from procure.instance import Instance
 from procure.instance.tables import Age, IdleHbm, Length, Parked, Prefill, Rate, ReturnShare, Task
 from procure.plan.limits import Rows
+from procure.plan.moves import Moves, Taken
 from procure.plan.part import Check
 from procure.plan.plan import Plan
 from procure.plan.standing import Standing
-from procure.plan.tables import Kept, Placement, Prefilled
+from procure.plan.tables import Kept, MovedKept, Placement, Prefilled
 from procure.plan.tolerance import compare, over
 from procure.rules.caches import held_seconds
 from procure.schema import RECOMPUTE, Tier
@@ -76,14 +77,20 @@ def reuse(plan: Plan, instance: Instance) -> Iterable[str]:
     share = _bucket_shares(instance)
     served = grouped(plan.tables["serving"], ["quarter", "site", "workload"])["requests_per_s"].sum().to_dict()
     parked_first: dict[tuple[str, str, str], float] = defaultdict(float)
-    for key, cohort in kept.items():
+    moves = Moves(instance, plan.tables)
+    for key in [*kept, *(place for place in moves.moved if place not in kept)]:
+        cohort, moved = kept.get(key, {}), moves.moved.get(key, {})
         quarter, _, workload, store = key
-        possible = 0.0
+        possible = sum(
+            ages[position[quarter], workload, interval].return_share * alpha[position[quarter], workload, store] * rate
+            for interval, rate in moved.items()
+        )
         for interval in sorted(cohort):
             age = ages[position[quarter], workload, interval]
             possible += age.return_share * alpha[position[quarter], workload, store] * cohort[interval]
-            if interval and over(cohort[interval], cohort.get(interval - 1, 0.0)):
-                yield f"{' '.join(key)}: more is kept in interval {interval} than before it"
+            gone = moves.away.get((key, interval), 0.0)
+            if interval and over(cohort[interval] + gone, cohort.get(interval - 1, 0.0)):
+                yield f"{' '.join(key)}: more is kept in interval {interval} than before it, or moved away"
         parked_first[key[:3]] += cohort.get(0, 0.0)
         for bucket, part in share[quarter, workload].items():
             used = hits.pop((*key, bucket), 0.0)
@@ -94,6 +101,9 @@ def reuse(plan: Plan, instance: Instance) -> Iterable[str]:
     for place, rate in parked_first.items():
         if over(rate, served.get(place, 0.0)):
             yield f"{' '.join(place)}: parks {rate:g} sequences/s of {served.get(place, 0.0):g} served"
+    for (key, interval), gone in moves.away.items():
+        if interval not in kept.get(key, {}) and over(gone, kept.get(key, {}).get(interval - 1, 0.0)):
+            yield f"{' '.join(key)}: more moves away at interval {interval} than is kept before it"
     yield from _placement(plan, instance, kept, ages, alpha)
 
 
@@ -137,21 +147,23 @@ def _placement(
                 seconds = option.ttft_s + output_s[t, r.workload]
                 in_use[key] += r.requests_per_s * option.valid_bytes * seconds
     stated = {(r.quarter, r.site, r.workload, r.store): r for r in plan.rows(Placement)}
-    for key, cohort in kept.items():
+    moves = Moves(instance, plan.tables)
+    for key in [*kept, *(place for place in moves.taken if place not in kept)]:
+        cohort, moving = kept.get(key, {}), moves.taken.get(key, Taken())
         quarter, _, workload, store = key
         t = position[quarter]
-        total = in_use[key]
+        total = in_use[key] + moving.held
         for interval, rate in cohort.items():
             age = ages[t, workload, interval]
             held = held_seconds(age.seconds, age.mean_released, alpha[t, workload, store])
             total += kv_bytes[t, workload] * rate * held
-        write = max(kv_bytes[t, workload] * cohort.get(0, 0.0) - stays[key], 0.0)
+        write = max(kv_bytes[t, workload] * cohort.get(0, 0.0) - stays[key] + moving.write, 0.0)
         row = stated.get(key)
         if row is None:
             yield f"{' '.join(key)}: kept caches are not in kv_placement"
             continue
         for name, value in (
-            ("parked_bytes", total), ("read_bytes_per_s", reads[key]), ("write_bytes_per_s", write)
+            ("parked_bytes", total), ("read_bytes_per_s", reads[key] + moving.read), ("write_bytes_per_s", write)
         ):  # fmt: skip
             if abs(getattr(row, name) - value) > 1e-4 * max(value, 1.0) + 1e3:
                 yield f"{' '.join(key)}: {name} is {value:g}, not {getattr(row, name):g}"
@@ -167,7 +179,7 @@ def stated(plan: Plan, instance: Instance) -> Iterable[str]:
         if fill.store != RECOMPUTE:
             hits[fill.quarter, fill.site, fill.workload, fill.store] += fill.requests_per_s
     longest: dict[Place, float] = {}
-    for r in plan.rows(Kept):
+    for r in (*plan.rows(Kept), *plan.rows(MovedKept)):
         key = (r.quarter, r.site, r.workload, r.store)
         longest[key] = max(longest.get(key, 0.0), age[position[r.quarter], r.workload, r.interval])
     for placed in plan.rows(Placement):

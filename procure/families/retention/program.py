@@ -1,4 +1,4 @@
-"""Family 7 in the program: caches kept between requests, and the hits they give. No moves between stores."""
+"""Family 7 in the program: caches kept between requests, and the hits they give."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from procure.program.decided import TINY, Decided
 from procure.program.declare import block_rows, recourse
 from procure.program.index import Index, Option, group, lookup
 from procure.program.linear import Terms
+from procure.program.moves import add_flows, flows, out_of
 from procure.program.part import Part
 from procure.program.present import add_present
 from procure.rules.caches import held_seconds
@@ -48,12 +49,18 @@ def kept_at_most_served(m: Any, index: Index) -> None:
 
 
 def kept_only_falls(m: Any, index: Index) -> None:
-    """A cohort only shrinks with age: kept[i,g] ≤ kept[i−1,g]. Shares of the workload's rate."""
+    """A cohort only shrinks with age, by what is dropped and what moves away.
+
+        kept[i,g] + Σ_h move[i,g→h] ≤ kept[i−1,g]
+
+    Shares of the workload's rate.
+    """
 
     def rule(m: Any, at: TimeKey, site: str, workload: str, interval: int, store: str) -> Any:
         row = Terms()
         row.add(1.0, m.kept[at, site, workload, interval, store])
         row.add(-1.0, m.kept[at, site, workload, interval - 1, store])
+        row.extend(1.0, (m.move[key] for key in index.of(out_of).get((at, site, workload, interval, store), [])))
         return row.at_most(0.0)
 
     m.kept_only_falls = block_rows([k for k in index.kept if k[3] > 0], rule=rule)
@@ -62,7 +69,7 @@ def kept_only_falls(m: Any, index: Index) -> None:
 def hits_from_kept(m: Any, index: Index) -> None:
     """Reuse from a store is at most what returns while its copy is kept and reached, bucket by bucket.
 
-        Σ_{o from g} prefill[o,s] ≤ Σ_i r_i·α[t,w,g]·kept[t,s,w,i,g]        for every t, s, w, b, g
+        Σ_{o from g} prefill[o,s] ≤ Σ_i r_i·α[t,w,g]·(kept + moved)[t,s,w,i,g]        for every t, s, w, b, g
 
     Shares of the bucket's and of the workload's rate; r_i is the share returning in interval i, α the chance to
     reach the copy. A cohort is kept at the mix of buckets, so its hits are at that mix: one row for all buckets
@@ -76,7 +83,10 @@ def hits_from_kept(m: Any, index: Index) -> None:
         row.extend(1.0, (m.prefill[o.option, s] for o, s in reading[at, site, workload, bucket, store]))
         alpha = index.return_share[at, workload, store]
         for age in index.ages[at, workload]:
-            row.add(-alpha * age.return_share, m.kept[at, site, workload, age.interval, store])
+            key = (at, site, workload, age.interval, store)
+            row.add(-alpha * age.return_share, m.kept[key])
+            if key in m.moved:
+                row.add(-alpha * age.return_share, m.moved[key])
         return row.at_most(0.0)
 
     m.hits_from_kept = block_rows(sorted(reading), rule=rule)
@@ -101,6 +111,7 @@ def parked_within_store(m: Any, index: Index) -> None:
 
     TB. β is the mean bytes of a parked sequence, K_i the seconds of :func:`parked_seconds`, U_o those of
     :func:`in_use_seconds`: a read leaves the copy where it is, to be added to when the sequence is parked again.
+    What moves and what was moved takes bytes as :func:`procure.program.moves.flows` says.
     In HBM what is read is a prompt, then part of the batch: the room beside both is that of :func:`_hbm`.
     """
     idle_hbm = lookup(index.instance["idle_hbm"], ["sku"], "bytes")
@@ -112,6 +123,7 @@ def parked_within_store(m: Any, index: Index) -> None:
             _, _, w, interval, _ = key
             parked = index.kv_bytes[at, w] * parked_seconds(index, at, w, interval, store)
             row.add(parked * index.load_rate[at, w] / BYTES_PER_UNIT, m.kept[key])
+        add_flows(m, index, row, (at, site, store), "held_bytes", 1.0 / BYTES_PER_UNIT)
         if index.tier[store] == Tier.HBM:
             for unit in index.store_units[store]:
                 if (site, unit.sku, at.t) in index.in_stock:
@@ -178,6 +190,17 @@ def placement(d: Decided) -> pd.DataFrame:
             entry[3] -= share * o.rate * o.valid_bytes
             if d.index.tier[o.store] != Tier.HBM:
                 entry[0] += share * o.rate * o.valid_bytes * in_use_seconds(d.index, o)
+    for (at, site, store), moving in d.index.of(flows).items():
+        for flow in moving:
+            share = d.value(flow.variable(d.m))
+            if share > TINY:
+                w, interval = flow.key[2], flow.key[3]
+                entry = parked[at, site, w, store]
+                entry[0] += share * flow.held_bytes
+                entry[2] += share * flow.read_bytes_per_s
+                entry[3] += share * flow.write_bytes_per_s
+                if flow.decision == "moved":
+                    entry[4] = max(entry[4], d.index.ages[at, w][interval].age_to_s)
     rows = [
         (d.names[at.t], site, w, store, d.index.tier[store], size, hits, read, max(write, 0.0), age, *at.beside)
         for (at, site, w, store), (size, hits, read, write, age) in parked.items()

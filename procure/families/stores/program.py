@@ -12,6 +12,7 @@ from procure.instance.tables import PeerReader
 from procure.program.declare import block_rows, recourse
 from procure.program.index import Index, group, lookup
 from procure.program.linear import Terms
+from procure.program.moves import add_flows, flows
 from procure.program.part import Part
 from procure.program.present import add_present
 from procure.program.running import Running
@@ -35,7 +36,8 @@ def _units(m: Any, index: Index, row: Terms, key: tuple[TimeKey, str, str], attr
 def store_reads(m: Any, index: Index) -> None:
     """Bytes read from a store per second are at most what its units deliver at their utilisation cap.
 
-        Σ_{o from g} read_bytes·rate·prefill[o,s] ≤ Σ_k read_bytes_per_s[g,k]·present[k]·(own − reserved)[s,k,t]
+        Σ_{o from g} read_bytes·rate·prefill[o,s] + moves away
+            ≤ Σ_k read_bytes_per_s[g,k]·present[k]·(own − reserved)[s,k,t]
 
     TB/s; :func:`procure.program.present.add_present` says which units are present. HBM has no such row: its reads are
     part of the step that uses them.
@@ -45,6 +47,7 @@ def store_reads(m: Any, index: Index) -> None:
         row = Terms()
         for o, s in index.reads[at, site, store]:
             row.add(o.read_bytes * o.rate / BYTES_PER_UNIT, m.prefill[o.option, s])
+        add_flows(m, index, row, (at, site, store), "read_bytes_per_s", 1.0 / BYTES_PER_UNIT)
         limited = _units(m, index, row, (at, site, store), "read_bytes_per_s")
         return row.at_most(0.0) if limited else pyo.Constraint.Skip
 
@@ -116,8 +119,14 @@ def reader_limit(m: Any, index: Index) -> None:
 
 
 def add_writes(m: Any, index: Index, row: Terms, key: tuple[TimeKey, str, str], mean: bool) -> None:
-    """Add the bytes written to a store per second: whole sequences parked, less what a hit found that stays valid."""
+    """Add the bytes written to a store per second: whole sequences parked, less what a hit found that stays valid.
+
+    What moves to it is written as :func:`procure.program.moves.flows` says.
+    """
     at = key[0]
+    scale = {w: (_mean_per_peak(index, at, w) if mean else 1.0) / BYTES_PER_UNIT for w in {k[2] for k in index.kept}
+             if (at, w) in index.load_rate}  # fmt: skip
+    add_flows(m, index, row, key, "write_bytes_per_s", scale)
     for kept in index.kept_by_store.get(key, []):
         _, _, w, interval, _ = kept
         if interval == 0:
@@ -184,7 +193,9 @@ def add_variables(m: Any, index: Index) -> None:
     def bounds(m: Any, at: TimeKey, site: str, store: str) -> tuple[float, float]:
         kept = (k for k in index.kept_by_store.get((at, site, store), []) if k[3] == 0)
         most = sum(_mean_per_peak(index, at, k[2]) * index.kv_bytes[at, k[2]] * index.load_rate[at, k[2]] for k in kept)
-        return 0.0, most / BYTES_PER_UNIT
+        # What moves in is written once more at most, and no less than credited for returns to it.
+        times = 3.0 if (at, site, store) in index.of(flows) else 1.0
+        return 0.0, times * most / BYTES_PER_UNIT
 
     m.worn = recourse([key for key in sorted(index.reads) if (key[0], key[2]) in priced], bounds=bounds)
 
