@@ -29,7 +29,6 @@ CALLED_BY_OTHERS = {
 }
 FOR_USERS = {
     "grow": "Case.grow, named in docs/architecture.md",
-    "from_tables": "Case.from_tables, named in docs/architecture.md",
     "COMPONENTS": "docs of Card.components lead here; a test holds the code to it",
     "NOT_CHECKED": "says what verification leaves out and why; a test holds that it is all",
 }
