@@ -182,12 +182,18 @@ def _second_site(tables: Tables, settings: Settings) -> list[Fault]:
 
 
 def _between_sites(tables: Tables, catalogue: Catalogue) -> list[Fault]:
-    """A link leads to another site; roles are of GPU hardware."""
+    """A link leads to another site; roles and what served before are of hardware that is known."""
     faults: list[Fault] = []
     for file, line, row in _rows(tables, "links"):
         if row["from_site"] == row["to_site"]:
             expected = f"Another site than {row['from_site']}: inside a site no link is needed."
             faults.append(Fault(file, line, "to_site", str(row["to_site"]), expected))
+    for file, line, row in _rows(tables, "placement"):
+        known = [name for name in str(row["deployment"]).split("+") if name in catalogue.skus]
+        if len(known) != len(str(row["deployment"]).split("+")):
+            expected = "A GPU SKU of the catalogue or hardware.csv, by its own name; with + and the LPX SKU beside it."
+            faults.append(Fault(file, line, "deployment", str(row["deployment"]), expected,
+                                nearest(str(row["deployment"]), tuple(catalogue.skus))))  # fmt: skip
     for file, line, row in _rows(tables, "pools"):
         sku = catalogue.sku(str(row["sku"]))
         if sku.kind is not SkuKind.GPU:

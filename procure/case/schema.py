@@ -343,6 +343,20 @@ class Pool(Row):
     role: str = col("What its units may do.", choices=("prefill", "decode"))
 
 
+@row("placement", when_absent="Where the service was before is not known: no first placement is a move.")
+class Placed(Row):
+    """Where the service is before the first quarter, as `procure roll` writes it; read with placement_tolerance."""
+
+    work: str = col("What is done there.", key=True, choices=("decode", "prefill"))
+    workload: str = col("A workload of workloads.csv.", key=True, reference="workload")
+    site: str = col(_SITE, key=True, reference="site")
+    deployment: str = col("The GPU SKU that does it; of decode with LPX beside it `vr-nvl72+lpx`.", key=True)
+    share: float = col(
+        "Share of the workload's requests that is decoded, or prefilled, there.", unit="fraction", minimum=0.0,
+        maximum=1.0,
+    )  # fmt: skip
+
+
 @row("lengths", when_absent="Lengths follow from mean, p50, p90 and p99.")
 class Length(Row):
     """Input lengths as a histogram, as `procure trace` writes it (lengths.csv); replaces p50, p90, p99 of workloads."""
@@ -485,6 +499,7 @@ ROWS: tuple[type[Row], ...] = (
     Reserved,
     Link,
     Pool,
+    Placed,
     Length,
     Reuse,
     Throughput,

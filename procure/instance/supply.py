@@ -16,6 +16,7 @@ from procure.instance.tables import (
     LinkRow,
     MaxqSaving,
     OpexCap,
+    PlacedBefore,
     PodPlaces,
     PoolRole,
     PowerMode,
@@ -405,6 +406,12 @@ def _pool_roles(case: Case) -> pd.DataFrame:
     return PoolRole.frame(sorted(rows, key=lambda r: (r.site, r.sku)))
 
 
+def _placed_before(case: Case) -> pd.DataFrame:
+    rows = (PlacedBefore(r.work, r.workload, r.site, r.deployment, r.share)
+            for r in given.Placed.rows(case.tables["placement"]))  # fmt: skip
+    return PlacedBefore.frame(sorted(rows, key=lambda r: (r.work, r.workload, r.site, r.deployment)))
+
+
 TABLES: dict[str, Callable[[Case], pd.DataFrame]] = {
     "quarters": _quarters,
     "skus": _skus,
@@ -414,6 +421,7 @@ TABLES: dict[str, Callable[[Case], pd.DataFrame]] = {
     "resource_use": _resource_use,
     "power_modes": _power_modes,
     "maxq_savings": _maxq_savings,
+    "placed_before": _placed_before,
     "site_limits": _site_limits,
     "pods": _pods,
     "expansions": _expansions,

@@ -600,6 +600,17 @@ class LpxCopy(Row):
     copies_per_pod: int = col("whole copies that fit in a pod", unit="copies")
 
 
+@row("placed_before")
+class PlacedBefore(Row):
+    """Where the service is before the first quarter; of use to the stage that keeps it in place."""
+
+    work: str = col("decode or prefill", key=True)
+    workload: str = col("workload", key=True, reference="workloads.workload")
+    site: str = col("site", key=True, reference="pods.site")
+    deployment: str = col("pool, with + and the lpx SKU where LPX decodes beside it", key=True)
+    share: float = col("share of the workload's requests", unit="share")
+
+
 @row("instances")
 class InstanceRow(Row):
     """Instances of an LLM on a deployment, of the size that carries its whole load there with the fewest units."""
@@ -635,7 +646,8 @@ ROWS: tuple[type[Row], ...] = (
     FullPowerPrefill, SiteLimit, PodPlaces, Expansion, ExpansionAdd, Budget, OpexCap, Space, BuiltKw,
     Upkeep, Workload, Resilience, ShortPrice, TokenPrice, Task, Rate, Length, Serve, Prefill, FirstToken, LinkRow,
     PoolRole, Handover, Nic, PeerReader, Ship, ShipFirstToken, CachedTokens, OutOfReach, Store, ReturnShare, StoreUnit,
-    WearPrice, StoreReader, IdleHbm, Parked, Age, Daypart, DaypartRate, Note, LpxCopy, InstanceRow, InstanceRate,
+    WearPrice, StoreReader, IdleHbm, Parked, Age, Daypart, DaypartRate, Note, LpxCopy,
+    PlacedBefore, InstanceRow, InstanceRate,
 )  # fmt: skip
 """Every table of an instance, in order."""
 

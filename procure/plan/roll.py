@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from procure.case.schema import Fleet, Order, Reserved, Workload
+from procure.case.schema import Fleet, Order, Placed, Reserved, Workload
 from procure.csvtext import guarded
 from procure.demand import build
 from procure.demand.reuse import curves_of
@@ -84,6 +84,7 @@ def roll(
     - Firm orders are those still on the way and those that the plan places in its first quarter, or ``actual_orders``.
     - Expansions decided in the first quarter become limits of their site once they are ready.
     - Lengths, outputs and caps move along their growth by one quarter, reuse with them, unless ``workloads`` is given.
+    - With ``placement_tolerance`` the service of the first quarter is where the next one's begins.
     - Unspent budget is carried as the case says; budget and reserved units of the new last quarter repeat those of
       the one before.
 
@@ -121,11 +122,24 @@ def roll(
         tables["workloads"] = workloads
     else:
         tables |= _lengths(case, notes)
+    if case.settings.placement_tolerance > 0:
+        tables["placement"] = _placement(plan, first)
     notes += forecast_differences(case, forecast)
     notes += sales_told(plan, first)
     name = re.sub(r"-\d{4}Q[1-4]$", "", case.name)
     settings = {"name": f"{name}-{following}", "first_quarter": str(following)}
     return Rolled(case.replace(settings=settings, tables=tables), notes)
+
+
+def _placement(plan: Plan, first: Quarter) -> pd.DataFrame:
+    """What decoded and prefilled each workload in the first quarter, as shares of what was served of it."""
+    rows: list[tuple[str, str, str, str, float]] = []
+    for work, table, by in (("decode", "serving", "deployment"), ("prefill", "prefill", "sku")):
+        frame = plan.tables[table]
+        rates = grouped(frame[frame["quarter"] == str(first)], ["workload", "site", by])["requests_per_s"].sum()
+        total = rates.groupby(level="workload").sum()
+        rows += [(work, *key, min(rate / total[key[0]], 1.0)) for key, rate in rates.items() if rate > 0]
+    return pd.DataFrame(rows, columns=list(Placed.schema.by_column))
 
 
 def _fleet(case: Case, plan: Plan, first: Quarter) -> pd.DataFrame:

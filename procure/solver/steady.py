@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from procure.instance.tables import PlacedBefore
 from procure.program import Program
 from procure.solver.compile import Compiled
 from procure.solver.highs import INFINITY, Options, be_exact, load, new_solver, run
@@ -35,7 +36,8 @@ def steady(
         moved[t,w,p] ≥ y[t,w,p] − y[t−1,w,p],  moved ≥ 0
         rows of every block,  short, late and tolerated ≤ the plan's,  cost ≤ the plan's + tolerance · |the plan's|
 
-    y[t,w,p] is the share of a workload's requests that place p decodes, or prefills. Of services that move as little
+    y[t,w,p] is the share of a workload's requests that place p decodes, or prefills; y[−1,w,p] is what the case says of
+    the quarter before the first, where it does. Of services that move as little
     the cheapest is taken.
     """
     own = np.flatnonzero(compiled.column_block >= 0)
@@ -54,7 +56,7 @@ def steady(
     moves = _moves(program, compiled)
     width = len(own) + len(moves)
     coupling = sparse.lil_matrix((len(moves), width))
-    for number, (after, before) in enumerate(moves):
+    for number, (after, before, _) in enumerate(moves):
         for sign, terms in ((1.0, after), (-1.0, before)):
             for coef, column in terms:
                 coupling[number, place[column]] += sign * coef
@@ -70,7 +72,7 @@ def steady(
         weights,
         (
             np.concatenate([lower, np.full(len(moves) + 2, -np.inf)]),
-            np.concatenate([upper, np.zeros(len(moves)), [budget, np.inf]]),
+            np.concatenate([upper, [known for _, _, known in moves], [budget, np.inf]]),
         ),
         (np.append(compiled.col_lower[own], np.zeros(len(moves))), _upper(program, compiled, values, own, len(moves))),
     )
@@ -99,15 +101,23 @@ def _upper(program: Program, compiled: Compiled, values: np.ndarray, own: np.nda
     return np.append(upper[own], np.full(moves, np.inf))
 
 
-def _moves(program: Program, compiled: Compiled) -> list[tuple[Terms, Terms]]:
-    """The share of a workload that a place serves in a block, and in the block of the quarter before."""
+def _moves(program: Program, compiled: Compiled) -> list[tuple[Terms, Terms, float]]:
+    """The share of a workload that a place serves in a block, and in the block of the quarter before.
+
+    Before the first quarter it is a known share, where the case states what served the workload.
+    """
     shares = _shares(program, compiled)
     loads = program.index.load_rate
+    stated = program.index.instance.rows(PlacedBefore)
+    known = {(r.work, r.workload, r.site, r.deployment): r.share for r in stated}
+    told = {(r.work, r.workload) for r in stated}
     found = []
     for (key, at), after in sorted(shares.items()):
         before = replace(at, t=at.t - 1)
         if loads.get((before, key[1]), 0.0) > 0:
-            found.append((after, shares.get((key, before), [])))
+            found.append((after, shares.get((key, before), []), 0.0))
+        elif at.t == 0 and key[:2] in told:
+            found.append((after, [], known.get(key, 0.0)))
     return found
 
 

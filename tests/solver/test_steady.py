@@ -6,13 +6,16 @@ import io
 from functools import cache
 from typing import Any
 
+import pandas as pd
 import pytest
 from rich.console import Console
 from solved_case import Solved, built, planned
 from tiny_case import fleet, tiny
 
+from procure.errors import InputError
 from procure.plan import Plan
 from procure.plan.placement import moved_share
+from procure.plan.roll import roll
 from procure.report import print_plan, words
 from procure.report.page import render
 
@@ -101,3 +104,38 @@ def test_terminal_and_page_say_what_moves_and_what_that_costs():
     print_plan(plan, console)
     assert told in console.file.getvalue()
     assert told in render(plan)
+
+
+def before(work: str, sku: str, share: float = 1.0) -> tuple[Any, ...]:
+    return (work, "chat", "a", sku, share)
+
+
+def test_what_served_before_the_first_quarter_is_where_the_service_stays():
+    """Half of the chat was decoded by racks of either generation: so it stays, where the cheapest is on the newer."""
+    rows = pd.DataFrame([before("decode", sku, 0.5) for sku in (NEW, OLD)],
+                        columns=["work", "workload", "site", "deployment", "share"])  # fmt: skip
+    made = case(5e-3).replace(tables={"placement": rows})
+    plan = planned(made, gap=1e-6)
+    assert plan.tables["checks"]["holds"].all()
+    assert on_new(plan) == pytest.approx([0.5] * 4, abs=1e-4)
+    assert plan.summary["placement"]["moved"] == pytest.approx(0.0, abs=1e-4)
+    assert on_new(steadied(5e-3).plan)[0] > 0.9
+
+
+def test_a_deployment_that_no_catalogue_knows_is_refused():
+    rows = pd.DataFrame([before("decode", "gb300")], columns=["work", "workload", "site", "deployment", "share"])
+    with pytest.raises(InputError) as caught:
+        case(5e-3).replace(tables={"placement": rows})
+    (fault,) = caught.value.faults
+    assert (fault.file, fault.column, fault.value) == ("placement.csv", "deployment", "gb300")
+
+
+def test_a_rolled_case_knows_where_its_service_was():
+    made = steadied().case
+    following = made.tables["forecast"].assign(quarter=["2027Q2", "2027Q3", "2027Q4", "2028Q1"])
+    rolled = roll(made, steadied().plan, following).case
+    table = rolled.tables["placement"]
+    shares = {(r.work, r.deployment): r.share for r in table.itertuples()}
+    assert shares["decode", NEW] == pytest.approx(on_new(steadied().plan)[0], abs=1e-6)
+    assert table.groupby("work")["share"].sum().tolist() == pytest.approx([1.0, 1.0])
+    assert "placement" not in roll(case(), planned(case(), gap=1e-6), following).case.given_tables

@@ -179,7 +179,8 @@ def stated(plan: Plan, instance: Instance) -> Iterable[str]:
         if fill.store != RECOMPUTE:
             hits[fill.quarter, fill.site, fill.workload, fill.store] += fill.requests_per_s
     longest: dict[Place, float] = {}
-    for r in (*plan.rows(Kept), *plan.rows(MovedKept)):
+    cohorts: list[Kept | MovedKept] = [*plan.rows(Kept), *plan.rows(MovedKept)]
+    for r in cohorts:
         key = (r.quarter, r.site, r.workload, r.store)
         longest[key] = max(longest.get(key, 0.0), age[position[r.quarter], r.workload, r.interval])
     for placed in plan.rows(Placement):
