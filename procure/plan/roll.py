@@ -136,8 +136,9 @@ def _placement(plan: Plan, first: Quarter) -> pd.DataFrame:
     rows: list[tuple[str, str, str, str, float]] = []
     for work, table, by in (("decode", "serving", "deployment"), ("prefill", "prefill", "sku")):
         frame = plan.tables[table]
-        rates = grouped(frame[frame["quarter"] == str(first)], ["workload", "site", by])["requests_per_s"].sum()
-        total = rates.groupby(level="workload").sum()
+        frame = frame[frame["quarter"] == str(first)]
+        rates = grouped(frame, ["workload", "site", by])["requests_per_s"].sum()
+        total = grouped(frame, ["workload"])["requests_per_s"].sum()
         rows += [(work, *key, min(rate / total[key[0]], 1.0)) for key, rate in rates.items() if rate > 0]
     return pd.DataFrame(rows, columns=list(Placed.schema.by_column))
 
