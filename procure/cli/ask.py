@@ -96,6 +96,7 @@ def explain(  # noqa: PLR0913 - one option of the verb each
     from procure.plan import Plan
     from procure.plan.summary import RESULT
     from procure.report import print_explanation
+    from procure.rules.objective import Objective
     from procure.study import Effort
     from procure.why import ALL, Asked, How
     from procure.why import explain as run
@@ -107,7 +108,8 @@ def explain(  # noqa: PLR0913 - one option of the verb each
         else:
             plan = Plan.read(result)
             every = not (limits or limit or orders or why_not or to_serve)
-            short = (ALL,) if every and plan.summary["shortfall"]["workloads"] else tuple(to_serve or ())
+            promised = Objective(plan.summary["objective"]).promises and plan.summary["shortfall"]["workloads"]
+            short = (ALL,) if every and promised else tuple(to_serve or ())
             asked = Asked(limits or every, tuple(limit or ()), orders or every, tuple(why_not or ()), short)
             if gap is None:
                 how = replace(

@@ -12,6 +12,8 @@ from procure.program import Program
 from procure.solver.compile import Compiled
 
 ANY = "*"
+ROWS = "orders_held"
+"""Component of the rows that hold several orders together."""
 
 
 @dataclass(frozen=True)
@@ -81,6 +83,6 @@ def _with_rows(compiled: Compiled, sums: Sequence[tuple[np.ndarray, Hold]]) -> C
         row_upper=np.append(compiled.row_upper, [hold.most for _, hold in sums]),
         mendable=np.append(compiled.mendable, np.zeros(count, dtype=bool)),
         row_block=np.append(compiled.row_block, np.full(count, -1)),
-        rows=[*compiled.rows, *(f"orders_held[{i}]" for i in range(count))],
-        keys=[*compiled.keys, *(("orders_held", (i,)) for i in range(count))],
+        rows=[*compiled.rows, *(f"{ROWS}[{i}]" for i in range(count))],
+        keys=[*compiled.keys, *((ROWS, (i,)) for i in range(count))],
     )

@@ -11,6 +11,7 @@ from scipy import sparse
 from procure.families import contents
 from procure.families.wording import Broken
 from procure.instance import Instance
+from procure.solver import held
 from procure.solver.compile import Compiled
 from procure.solver.highs import Options, load, new_solver, run
 
@@ -50,12 +51,13 @@ def smallest_violation(compiled: Compiled, options: Options, instance: Instance)
     than closes a gap: a breach is told in the quarter whose payments are due, not in one that could have saved for it.
     """
     most, least = np.isfinite(compiled.row_upper), np.isfinite(compiled.row_lower)
-    limits = most != least  # most equations only count and split; they can always be met
+    free = np.array([family != held.ROWS for family, _ in compiled.keys])  # what is held is no limit of the case
+    limits = free & (most != least)  # most equations only count and split; they can always be met
     values, over = _least_breach(compiled, options, limits, whole=False)
     if values is not None and not (over > SMALL).any():
         values, over = _least_breach(compiled, options, limits, whole=True)
     if values is None:
-        values, over = _least_breach(compiled, options, most | least, whole=False)
+        values, over = _least_breach(compiled, options, free & (most | least), whole=False)
     if values is None:
         return ["no limit was found within the time whose breach would let a plan exist; allow more time"]
     told = {component: tell for words in contents.words().values() for component, tell in words.told.items()}

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from procure.plan.summary import Summary
+from procure.rules.objective import Objective
 
 SAME_SHARE = 2e-6
 """Share of the weighted planned demand within which two shortfalls are the same: what a search can prove, twice."""
@@ -31,15 +32,17 @@ class Point:
 
     @classmethod
     def of_summary(cls, summary: Summary) -> Point:
-        """Of a plan, by its ``plan.json``."""
-        short = summary["shortfall"]
-        return cls(summary["objective_usd"], _bound(summary["bound_usd"]), short["share"], short["bound"])
+        """Of a plan, by its ``plan.json``; nothing counts as short where shortfall has a price and no rank."""
+        short, bound = summary["shortfall"], _bound(summary["bound_usd"])
+        if not Objective(summary["objective"]).ranked:
+            return cls(summary["objective_usd"], bound, 0.0, 0.0)
+        return cls(summary["objective_usd"], bound, short["share"], short["bound"])
 
     @classmethod
-    def of_facts(cls, facts: Mapping[str, Any]) -> Point:
-        """Of an outcome of a study, by its facts."""
-        bound = _bound(facts["bound_usd"])
-        return cls(facts["objective_usd"], bound, facts["shortfall_share"], facts["shortfall_bound"])
+    def of_facts(cls, facts: Mapping[str, Any], ranked: bool) -> Point:
+        """Of an outcome of a study, by its facts; ``ranked``: whether shortfall comes before cost."""
+        cost, bound = facts["objective_usd"], _bound(facts["bound_usd"])
+        return cls(cost, bound, *((facts["shortfall_share"], facts["shortfall_bound"]) if ranked else (0.0, 0.0)))
 
 
 def _bound(value: float | None) -> float:

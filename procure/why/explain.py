@@ -16,6 +16,7 @@ from procure.files import silent
 from procure.instance import Instance, build
 from procure.plan import Plan
 from procure.plan.summary import Short
+from procure.rules.objective import Objective
 from procure.solver import NoPlan
 from procure.solver.servable import has_plan, servable
 from procure.study import Change, Effort, Outcome, Step, Study
@@ -197,6 +198,7 @@ class _Asker:
     def __init__(self, case: Case, plan: Plan, how: How) -> None:
         self._case, self.how = case, how
         self.before, self.short = Point.of_summary(plan.summary), plan.summary["shortfall"]["workloads"]
+        self._ranked = Objective(plan.summary["objective"]).ranked
         self._orders: dict[str, int] = {}
         for order in plan.summary["purchases"]:
             self._orders[order["sku"]] = self._orders.get(order["sku"], 0) + order["count"]
@@ -211,10 +213,12 @@ class _Asker:
             self._finer = False
             for again in self._study([{}], ["the case as it stands"]):
                 if not again.failed:
-                    self.before = _better(self.before, Point.of_facts(again.facts))
+                    self.before = _better(self.before, Point.of_facts(again.facts, self._ranked))
         names = [f"{question.about}, {question.what}" for question in questions]
         found = {outcome.number: outcome for outcome in self._study([q.change for q in questions], names)}
-        return [answer(q, self.before, self._orders, found.get(n)) for n, q in enumerate(questions, start=1)]
+        return [
+            answer(q, self.before, self._orders, found.get(n), self._ranked) for n, q in enumerate(questions, start=1)
+        ]
 
     def _study(self, changes: Sequence[Change], names: Sequence[str]) -> list[Outcome]:
         def told(step: Step) -> None:

@@ -119,20 +119,21 @@ NUMBERS = ("least_usd", "most_usd", "least_share", "most_share", "cost_usd")
 """Numbers of an answer."""
 
 
-def answer(question: Question, before: Point, orders: dict[str, int], outcome: Outcome | None) -> Answer:
+def answer(question: Question, before: Point, orders: dict[str, int], outcome: Outcome | None, ranked: bool) -> Answer:
     """What an outcome says about a question.
 
     Args:
         before: the plan that is asked about.
         orders: what it orders in planned quarters, by SKU.
         outcome: what came of the change; None where it was not begun.
+        ranked: whether shortfall comes before cost.
     """
     if outcome is None or outcome.stopped:
         return Answer(question, Verdict.NOT_ASKED)
     if outcome.failed:
         verdict = Verdict.NO_PLAN if outcome.error == "Infeasible" else Verdict.FAILED
         return Answer(question, verdict, note=outcome.reason)
-    after = Point.of_facts(outcome.facts)
+    after = Point.of_facts(outcome.facts, ranked)
     now: dict[str, int] = {}
     for order in outcome.facts["purchases"]:
         now[order["sku"]] = now.get(order["sku"], 0) + int(order["count"])

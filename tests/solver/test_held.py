@@ -78,6 +78,13 @@ def test_orders_that_cannot_be_placed_leave_no_plan():
 
 
 @pytest.mark.thorough
+def test_without_a_plan_the_limits_of_the_case_are_named_and_not_what_is_held():
+    case = tiny(sites=({"positions": 3.0},))
+    with pytest.raises(Infeasible, match="positions") as told:
+        held_plan(case, {f"buy/*/{GB}/2027Q1..2027Q2": ">=9"})
+    assert "held" not in str(told.value)
+
+
 @pytest.mark.parametrize(
     ("path", "value"),
     [

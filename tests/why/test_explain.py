@@ -193,6 +193,12 @@ def test_a_case_that_was_changed_since_is_refused(bought):
         explain(plan, case.with_value("utilisation_cap", 0.5), Asked(), HOW)
 
 
+def test_where_shortfall_has_a_price_and_no_rank_cost_alone_is_compared():
+    facts = {"objective_usd": 9.0, "bound_usd": 8.0, "shortfall_share": 0.4, "shortfall_bound": 0.0}
+    assert Point.of_facts(facts, ranked=False) == Point(9.0, 8.0, 0.0, 0.0)
+    assert Point.of_facts(facts, ranked=True) == Point(9.0, 8.0, 0.4, 0.0)
+
+
 def test_effects_are_intervals_from_both_bounds():
     before, after = Point(10.0, 9.0, 0.0, 0.0), Point(7.0, 6.5, 0.0, 0.0)
     saved = Effect.of(before, after, ordered=True)
