@@ -1,8 +1,9 @@
 """The time key: the scenario, quarter and part of the day that a decision, a coefficient or a row of a plan is of.
 
 What is bought stands in every scenario and all day long: fleet, orders and money know quarters alone. What is served
-differs between them, and carries the whole key. Today there is one scenario, and one part of the day: the coincident
-peak that everything is sized for.
+differs between them, and carries the whole key. Today there is one scenario. Service is decided once for a day
+(``peak``: each workload at its own peak, work that may wait at the mean of the day); where capacity is sized by clock
+hour, rows of it, and where work that may wait is placed, are of the parts of the day.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from procure.errors import Fault, InputError
 BASE = "base"
 """The one scenario."""
 PEAK = "peak"
-"""The one part of the day: the peaks of all workloads at once."""
+"""The whole day: each workload at its own peak, work that may wait at its mean."""
 
 BESIDE_QUARTER = ("scenario", "daypart")
 """Columns of tables that, with the quarter, make the time key; nothing adds up over them unasked."""
@@ -34,14 +35,28 @@ class TimeKey:
     scenario: str
     t: int
     daypart: str
+    hours: str = ""
+    """Clock hours of the block that a row or a decision is of; empty: of all of it."""
 
     def __str__(self) -> str:
-        return str(self.t) if (self.scenario, self.daypart) == (BASE, PEAK) else "/".join(map(str, self.parts))
+        block = str(self.t) if (self.scenario, self.daypart) == (BASE, PEAK) else "/".join(map(str, self.parts))
+        return f"{block}@{self.hours}" if self.hours else block
 
     def among(self, quarters: Sequence[str]) -> str:
-        """For a planner: the name of the quarter, and of what else than the one scenario and the peak it is."""
-        beside = [name for name, only in ((self.scenario, BASE), (self.daypart, PEAK)) if name != only]
+        """For a planner: the name of the quarter, and of what else than one scenario, the peak and all hours it is."""
+        beside = [
+            name for name, only in ((self.scenario, BASE), (self.daypart, PEAK), (self.hours, "")) if name != only
+        ]
         return " ".join([quarters[self.t], *beside])
+
+    @property
+    def block(self) -> TimeKey:
+        """The block itself: work that may wait ties the hours of a block, so that none is a block of its own."""
+        return TimeKey(*self.parts)
+
+    def within(self, hours: str) -> TimeKey:
+        """Some hours of the block; the block itself for :data:`PEAK`."""
+        return self.block if hours == PEAK else TimeKey(*self.parts, hours)
 
     @property
     def words(self) -> str:

@@ -197,7 +197,7 @@ def test_a_result_of_an_earlier_release_is_of_the_one_block_that_it_knew(plenty,
     timed_tables = [name for name, table in TABLES.items() if set(BESIDE_QUARTER) <= set(table.by_column)]
     assert timed_tables == [
         "serving", "prefill", "shipments", "kv_placement", "retention", "cache_moves", "moved_retention", "instances",
-        "survival", "fallback", "limits",
+        "deferred", "day", "survival", "fallback", "limits",
         "sla", "demand",
     ]  # fmt: skip
     for name in timed_tables:

@@ -9,6 +9,7 @@ from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
 
+from procure.case.days import day_faults, mean_faults, own_days
 from procure.case.defaults import LENGTH_COLUMNS
 from procure.case.rows import Cell, Rows
 from procure.case.schema import TABLES
@@ -45,6 +46,10 @@ class Names:
     def _own_curves(self) -> list[str]:
         return sorted({str(row["curve"]) for row in self.tables["reuse"].rows if row.get("curve")})
 
+    @property
+    def _own_days(self) -> list[str]:
+        return sorted({str(row["shape"]) for row in self.tables["day_shapes"].rows if row.get("shape")})
+
     @cached_property
     def known(self) -> dict[str, Sequence[str]]:
         """Known names by kind of reference."""
@@ -55,6 +60,7 @@ class Names:
             "scenario": sorted(self.catalogue.packaged.scenarios),
             "precision": sorted(precision_names()),
             "reuse_curve": (*self.catalogue.packaged.curves, *self._own_curves),
+            "day_shape": (*sorted(self.catalogue.packaged.profiles), *self._own_days),
             "table": [*TABLES, FILE],
             "card": card_names(),
         }
@@ -162,6 +168,8 @@ def agreement(tables: Tables, settings: Settings, catalogue: Catalogue, cards: M
     faults += _coverage(tables, quarters)
     faults += _lengths(tables, cards)
     faults += _curves(tables)
+    faults += day_faults(tables["day_shapes"], catalogue.packaged.profiles)
+    faults += mean_faults(tables["workloads"], own_days(tables["day_shapes"].rows))
     faults += _sites(tables, catalogue, first)
     faults += _owned(tables, catalogue, quarters)
     faults += _between_sites(tables, catalogue)

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import exp, fsum, log
 
+from procure.case.days import mean_to_peak, own_days
 from procure.case.rows import Cell, Rows
 from procure.case.schema import TABLES
 from procure.case.settings import TOKEN_WORTHS, Settings
@@ -81,9 +82,9 @@ def fill(tables: Mapping[str, Rows], settings: Settings, catalogue: Catalogue, c
                     row[column.name] = bool(fact.number) if column.kind == "flag" else fact.value
                     filled.note(name, line, column.name, column.default, path)
                 row.setdefault(column.name, None)
-    workloads = tables["workloads"]
+    workloads, days = tables["workloads"], own_days(tables["day_shapes"].rows)
     for line, row in zip(workloads.lines, workloads.rows, strict=True):
-        _Workload(line, row, settings, catalogue, filled).fill(cards)
+        _Workload(line, row, settings, catalogue, filled).fill(cards, days)
     orders = tables["orders"]
     for line, row in zip(orders.lines, orders.rows, strict=True):
         if row["paid_share"] is None:
@@ -124,8 +125,8 @@ class _Workload:
             self.row[column] = value
             self.filled.note("workloads", self.line, column, source, *paths)
 
-    def fill(self, cards: Mapping[str, Card]) -> None:
-        """Fill the row from its card, scenario and tier, and the case's settings."""
+    def fill(self, cards: Mapping[str, Card], days: Mapping[str, tuple[float, ...]]) -> None:
+        """Fill the row from its card, scenario and tier, the case's own days and its settings."""
         row, premises = self.row, self.catalogue.premises
         scenario, tier = str(row["scenario"]), str(row["sla_tier"])
         self.put("weight_precision", cards[str(row["card"])].native_precision, "the card's native precision")
@@ -136,6 +137,10 @@ class _Workload:
             else:
                 self.put(column, 0.0, "none asked at this tier")
         self._lengths(scenario)
+        self.put("day_shape", scenario, "the scenario's day")
+        self.put("clock_shift_hours", 0, "no shift")
+        if (day := days.get(str(row["day_shape"]))) is not None:
+            self.put("mean_to_peak", mean_to_peak(day), "its day in day_shapes.csv")
         for column in SCENARIO_COLUMNS:
             path = f"scenario/{scenario}/{column}"
             fact = premises[path]

@@ -17,7 +17,7 @@ AGREEMENT = 0.1
 LEAST_PEAK_PER_S = 1e-6
 """Least peak of a workload that is not 0, requests/s: one request in twelve days. Less is below what a solver sees."""
 
-MEASURES = ("peak_requests_per_s", "open_sessions", "people", "tokens_per_day")
+MEASURES = ("peak_requests_per_s", "open_sessions", "people", "tokens_per_day", "requests_per_day")
 
 
 def fill_peaks(tables: Mapping[str, Rows]) -> tuple[list[str], list[Fault]]:
@@ -26,7 +26,8 @@ def fill_peaks(tables: Mapping[str, Rows]) -> tuple[list[str], list[Fault]]:
     - open sessions N at the peak: N / (seconds per request in session), Little's law;
     - people in the busiest hour: people · requests per person and hour / 3,600;
     - tokens per day, input and output, cached ones included: tokens / (86,400 · mean tokens of a request · mean to
-      peak).
+      peak);
+    - requests per day: requests / (86,400 · mean to peak).
 
     Returns:
         one sentence per measure used, and faults: rows that state nothing, people without activity, measures of one
@@ -80,6 +81,8 @@ def peaks_of(row: Mapping[str, Cell], workload: Mapping[str, Cell]) -> dict[str,
             _number(workload, name) for name in ("input_mean_tokens", "output_thinking_tokens", "output_visible_tokens")
         )
         peaks["tokens_per_day"] = float(value) / (SECONDS_PER_DAY * tokens * _number(workload, "mean_to_peak"))
+    if (value := row.get("requests_per_day")) is not None:
+        peaks["requests_per_day"] = float(value) / (SECONDS_PER_DAY * _number(workload, "mean_to_peak"))
     return peaks
 
 

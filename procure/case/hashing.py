@@ -52,11 +52,13 @@ def _records(case: Resolved, name: str, cards: Mapping[str, str]) -> list[str]:
 
 
 def _shapes(case: Resolved) -> dict[str, Any]:
-    """Days of the scenarios and shapes of the packaged reuse curves that workloads name."""
+    """Packaged days and shapes of the packaged reuse curves that workloads name."""
     workloads, packaged = case.tables["workloads"], case.catalogue.packaged
     curves = {str(name).partition(":")[0] for name in workloads["reuse_curve"]}
     return {
-        "profiles": {name: packaged.profiles[name] for name in sorted(set(workloads["scenario"]))},
+        "profiles": {
+            name: packaged.profiles[name] for name in sorted(set(workloads["day_shape"]) & set(packaged.profiles))
+        },
         "returns": {name: list(astuple(shape)) for name, shape in packaged.returns.items() if name in curves},
     }
 

@@ -244,7 +244,7 @@ def _inert_columns(case: Resolved) -> Callable[[str, int], set[str]]:
     """As a function of table and row: columns that nothing reads in that row."""
     histograms = set(case.tables["lengths"]["workload"])
     sessions = set(case.tables["forecast"].loc[case.tables["forecast"]["open_sessions"].notna(), "workload"])
-    curves = set(case.tables["workloads"]["reuse_curve"])
+    curves, days = set(case.tables["workloads"]["reuse_curve"]), set(case.tables["day_shapes"]["shape"])
     cards = {card.name for card in case.cards.values()}
     loads = case.tables["workloads"]
     precisions = {(case.cards[c].name, p) for c, p in zip(loads["card"], loads["weight_precision"], strict=True)}
@@ -255,6 +255,8 @@ def _inert_columns(case: Resolved) -> Callable[[str, int], set[str]]:
         dead |= set() if row["workload"] in sessions else {"session_s_per_call"}
         dead |= set() if row["output_thinking_tokens"] > 0 else {"tps_thinking"}
         dead |= set() if row["burst_tokens"] > 0 else {"tps_burst"}
+        if row["deferrable"]:  # when it runs is decided
+            dead |= {"clock_shift_hours"} | (set() if row["day_shape"] in days else {"day_shape"})
         return dead | (set() if row["calls_per_task"] > 1 or row["tool_s"] > 0 else {"subtasks"})
 
     def own_point(row: Any) -> set[str]:

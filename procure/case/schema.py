@@ -41,6 +41,7 @@ class Forecast(Row):
     tokens_per_day: float = col(
         "Input and output of a mean day, cached ones included.", unit="tokens/day", empty="not used", minimum=0.0
     )
+    requests_per_day: float = col("Requests of a mean day.", unit="requests/day", empty="not used", minimum=0.0)
 
 
 @row("workloads", required=True)
@@ -78,7 +79,23 @@ class Workload(Row):
         minimum=0.0,
         maximum=1.0,
     )
-    deferrable: bool = col("May wait for quiet hours; sized at its mean.", empty=_SCENARIO)
+    deferrable: bool = col(
+        "May wait for quiet hours of the same day; its requests are those of the day, forecast as peak and mean over "
+        "peak. With dayparts = clock the plan places them, else they run evenly.",
+        empty=_SCENARIO,
+    )
+    day_shape: str = col(
+        "Its day by clock hour: the scenario whose day it has, or one of day_shapes.csv.",
+        reference="day_shape",
+        empty="the scenario's day",
+    )
+    clock_shift_hours: int = col(
+        "Hours by which its day runs later on the case's clock than its day_shape says; 8 for people 8 hours west.",
+        unit="h",
+        empty="no shift",
+        minimum=-23,
+        maximum=23,
+    )
     ttft_s: float = col("Time to first token.", unit="s", empty=_TIER, above=0.0)
     tps_user: float = col(
         "Speed of visible output per user; 0 for no target.", unit="tokens/s", empty=_TIER, minimum=0.0
@@ -109,7 +126,7 @@ class Workload(Row):
     mean_to_peak: float = col(
         "Mean over peak rate; energy and wear follow the mean.",
         unit="fraction",
-        empty=_SCENARIO,
+        empty="that of its day in day_shapes.csv, else the scenario",
         maximum=1.0,
         above=0.0,
     )
@@ -368,6 +385,20 @@ class Length(Row):
     )
 
 
+@row("day_shapes", when_absent="Packaged days only.")
+class DayShape(Row):
+    """Days of your own by clock hour; name them in workloads.day_shape. Each of the 24 hours stands once in a shape."""
+
+    shape: str = col("Name of the day.", key=True)
+    from_hour: int = col("First clock hour of the stretch.", unit="h", key=True, minimum=0, maximum=23)
+    to_hour: int = col(
+        "Hour at which it ends; before from_hour where it runs past midnight.", unit="h", minimum=0, maximum=24
+    )
+    load: float = col(
+        "Rate in each of its hours, in any unit: the highest of the day is the peak.", unit="any", minimum=0.0
+    )
+
+
 @row("reuse", when_absent="Packaged curves only.")
 class Reuse(Row):
     """Reuse curves of your own, as `procure trace` writes them (reuse.csv); name them in workloads.reuse_curve."""
@@ -501,6 +532,7 @@ ROWS: tuple[type[Row], ...] = (
     Pool,
     Placed,
     Length,
+    DayShape,
     Reuse,
     Throughput,
     Hardware,

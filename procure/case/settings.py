@@ -92,6 +92,13 @@ class Settings(BaseModel):
         description="Share of its cost that a plan may cost more so that less of the service moves to other hardware "
         "between quarters; 0: the cheapest service, whatever moves.",
     )
+    dayparts: Literal["peak", "clock"] = Field(
+        description="Whether work is sized at one coincident peak, work that may wait on top of it at its mean (peak), "
+        "or by clock hour: peaks as they coincide, work that may wait placed in quiet hours (clock)."
+    )
+    dayparts_most: int = Field(
+        ge=1, le=24, description="Parts of the day at most; hours of like load are one part, sized at its highest hour."
+    )
     utilisation_cap: float = Field(gt=0, le=1, description="Busy share of serving units at the peak.")
     store_utilisation_cap: float = Field(gt=0, le=1, description="Used share of a store's bytes and bandwidth.")
     ttft_share: float = Field(gt=0, le=1, description="Share of requests that must meet their TTFT.")

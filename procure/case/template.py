@@ -85,12 +85,14 @@ class _Lists:
         catalogue = case.catalogue if case else Catalogue.read()
         first = Quarter(case.settings.first_quarter) if case else Quarter("2027Q1")
         own = list(case.tables["reuse"]["curve"].unique()) if case else []
+        days = list(case.tables["day_shapes"]["shape"].unique()) if case else []
         self.items: dict[str, list[str]] = {
             "sku": sorted(catalogue.skus),
             "scenario": sorted(catalogue.packaged.scenarios),
             "kv_format": sorted(format_names()),
             "precision": sorted(precision_names()),
             "reuse_curve": [*catalogue.packaged.curves, *own],
+            "day_shape": [*sorted(catalogue.packaged.profiles), *days],
             "card": list(card_names()),
             "table": [*TABLES, "case.toml"],
             "premise": sorted(catalogue.packaged.paths),

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from procure.demand import lengths
-from procure.demand.dayparts import dayparts
+from procure.demand.dayparts import dayparts, days_of
 from procure.demand.growth import reuse_path
 from procure.demand.reuse import Curve, curves_of, intervals
 from procure.demand.scenarios import scenarios_of
@@ -19,6 +19,9 @@ from procure.errors import Fault, InputError
 
 if TYPE_CHECKING:
     from procure.case import Case
+
+TOKENS = ("input_mean_tokens", "output_thinking_tokens", "output_visible_tokens")
+"""Columns of the resolved workloads whose sum is the tokens of a request: what hours of the day are compared in."""
 
 Note = tuple[str, str, str, float, float, str, str]
 
@@ -103,7 +106,8 @@ def build(case: Case, *, bucket_count: int = 4) -> Demand:
     reuse, path, clipped = _reuse(scenarios, quarters, mean, route, curves_of(case))
     notes = pd.DataFrame([*compacted, *clipped], columns=list(DemandNote.columns))
     highest = case.tables["forecast"].groupby("workload")["peak_requests_per_s"].max()
-    parts = dayparts(scenarios, highest, case.catalogue.packaged.profiles)
+    tokens = scenarios.set_index("workload")[list(TOKENS)].sum(axis=1)
+    parts = dayparts(scenarios, days_of(case, scenarios), dict(highest * tokens), case.settings.dayparts_most)
     whole = {(q, w): got[i, t] for i, w in enumerate(scenarios["workload"]) for t, q in enumerate(quarters)}
     return Demand(buckets, rates, nodes, reuse, path, scenarios, _phases(scenarios), notes, *parts, whole)
 

@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from procure.case.days import own_days
+
+if TYPE_CHECKING:
+    from procure.case import Case
+
 Array = NDArray[np.float64]
+
+HOURS = 24
+ALIKE = 1e-9
+"""Hours whose loads differ by less, over the peaks, are of one part whatever the count."""
 
 
 def to_peak(profile: Array, mean_to_peak: Array) -> Array:
@@ -39,80 +49,118 @@ def to_peak(profile: Array, mean_to_peak: Array) -> Array:
 
 
 def parts(load: Array, count: int) -> NDArray[np.int64]:
-    """Which part of the day each hour belongs to: hours of alike load share a part, wherever they lie.
+    """Which part of the day each hour belongs to, wherever the hours lie.
+
+    A part counts every workload at its highest hour in it, so that no hour is undersized. Hours of the same loads share
+    a part; then the two parts are joined, again and again, whose joining adds least: in requests of the day, and
+    24 hours' worth of what the busiest part grows by. So workloads that peak apart are kept apart.
 
     Args:
-        load: shape (hours, workloads), each hour's requests of each workload over that workload's peak.
-        count: parts.
+        load: shape (hours, workloads), each hour's load of each workload, in one unit.
+        count: parts at most.
 
     Returns:
-        part of each hour, 0 the busiest; shape (24,).
+        part of each hour, 0 the busiest; shape (hours,).
     """
-    total = load.sum(axis=1)
-    order = np.argsort(-total, kind="stable")
-    ranked = total[order]
-    # Least squared distance to the mean of a part, over all ways to cut the ranked hours into runs.
-    sums, squares = np.concatenate([[0], np.cumsum(ranked)]), np.concatenate([[0], np.cumsum(ranked**2)])
+    groups: list[list[int]] = []
+    for hour in range(len(load)):
+        like = next((g for g in groups if np.abs(load[g[0]] - load[hour]).sum() <= ALIKE), None)
+        if like is None:
+            groups.append([hour])
+        else:
+            like.append(hour)
 
-    def cost(a: int, b: int) -> float:
-        return float(squares[b] - squares[a] - (sums[b] - sums[a]) ** 2 / (b - a))
+    def total(group: Sequence[int]) -> float:
+        return float(load[list(group)].max(axis=0).sum())
 
-    hours = len(ranked)
-    count = min(count, hours)
-    best = np.full((count + 1, hours + 1), np.inf)
-    cut = np.zeros((count + 1, hours + 1), dtype=np.int64)
-    best[0, 0] = 0.0
-    for k in range(1, count + 1):
-        for b in range(k, hours + 1):
-            options = [best[k - 1, a] + cost(a, b) for a in range(k - 1, b)]
-            cut[k, b] = k - 1 + int(np.argmin(options))
-            best[k, b] = min(options)
-    part = np.zeros(hours, dtype=np.int64)
-    end = hours
-    for k in range(count, 0, -1):
-        start = int(cut[k, end])
-        part[order[start:end]] = k - 1
-        end = start
+    while len(groups) > count:
+        busiest = max(total(group) for group in groups)
+
+        def added(pair: tuple[int, int], busiest: float = busiest) -> float:
+            a, b = groups[pair[0]], groups[pair[1]]
+            joined = total(a + b)
+            more = len(a + b) * joined - len(a) * total(a) - len(b) * total(b)
+            return more + len(load) * max(joined - busiest, 0.0)
+
+        first, second = min(combinations(range(len(groups)), 2), key=added)
+        groups[first] += groups.pop(second)
+    part = np.zeros(len(load), dtype=np.int64)
+    for place, group in enumerate(sorted(groups, key=lambda g: (-total(g), min(g)))):
+        part[group] = place
     return part
 
 
+def days_of(case: Case, scenarios: pd.DataFrame) -> Array:
+    """The day of each workload on the clock of the case: its rate by hour over its peak, shape (workloads, 24).
+
+    A packaged day is stretched to the workload's mean over peak, one of the case's own is taken as it is. The day of a
+    workload that may wait is flat at its mean: when it runs is decided.
+    """
+    stated = case.tables["workloads"].set_index("workload").loc[scenarios["workload"]]
+    own = own_days(case.tables["day_shapes"].to_dict("records"))
+    packaged = case.catalogue.packaged.profiles
+    mean = scenarios["mean_to_peak"].to_numpy(dtype=float)
+    names = stated["day_shape"].astype(str).tolist()
+    profile = np.array([own.get(name) or packaged[name] for name in names], dtype=float)
+    asis = profile / profile.max(axis=1, keepdims=True)
+    is_own = np.array([name in own for name in names])[:, None]
+    share = np.where(is_own, asis, to_peak(profile, mean))
+    later = stated["clock_shift_hours"].astype(int).tolist()
+    share = np.array([np.roll(day, shift) for day, shift in zip(share, later, strict=True)])
+    waits = scenarios["deferrable"].to_numpy(dtype=bool)
+    return np.where(waits[:, None], mean[:, None], share)
+
+
+def hours_named(hours: Sequence[int]) -> str:
+    """Clock hours as a planner reads them: ``09-17``, ``22-02``, ``08-10 17-19``, ``00-24``."""
+    left = set(hours)
+    if len(left) == HOURS:
+        return f"00-{HOURS}"
+    starts = sorted(hour for hour in left if (hour - 1) % HOURS not in left)
+    named = []
+    for start in starts:
+        length = next(n for n in range(1, HOURS) if (start + n) % HOURS not in left)
+        end = (start + length) % HOURS or HOURS
+        named.append(f"{start:02d}-{end:02d}")
+    return " ".join(named)
+
+
 def dayparts(
-    scenarios: pd.DataFrame, peak_requests_per_s: Any, profiles: Mapping[str, Sequence[float]], count: int = 4
+    scenarios: pd.DataFrame, days: Array, weights: Mapping[str, Any], count: int
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Parts of the day for all workloads, and the rate of each workload in each part.
 
     A part's rate is the highest of its hours, so that no hour is undersized; every workload is at its peak in one part.
-    Deferrable workloads are flat at their mean: they fill valleys later.
 
     Args:
-        scenarios: resolved workloads (workload, scenario, mean_to_peak, deferrable).
-        peak_requests_per_s: by workload, the weights with which hours are compared (a mapping).
-        profiles: by scenario, requests of each of 24 clock hours over their mean.
-        count: parts.
+        scenarios: resolved workloads (workload, deferrable).
+        days: see :func:`days_of`.
+        weights: by workload, what its peak counts when hours are compared, such as tokens/s.
+        count: parts at most.
 
     Returns:
-        parts: daypart, hours_per_day, clock_hours (such as ``9 10 11``);
+        parts: daypart (its hours in words), hours_per_day, clock_hours (such as ``9 10 11``), the busiest first;
         rates: daypart, workload, of_peak (part's highest hour over the workload's peak), mean_of_peak.
     """
-    profile = np.array([profiles[name] for name in scenarios["scenario"]])
-    share = to_peak(profile, scenarios["mean_to_peak"].to_numpy(dtype=float))
-    flat = scenarios["deferrable"].to_numpy(dtype=bool)
-    share[flat] = scenarios["mean_to_peak"].to_numpy(dtype=float)[flat][:, None]
-    weight = np.array([float(peak_requests_per_s[name]) for name in scenarios["workload"]])
-    part = parts((share * weight[:, None] / max(weight.sum(), 1e-300)).T, count)
+    names = scenarios["workload"].tolist()
+    counted = ~scenarios["deferrable"].to_numpy(dtype=bool)
+    weight = np.array([float(weights[name]) for name in names])
+    load = (days * weight[:, None])[counted].T / max(float(weight[counted].sum()), 1e-300)
+    part = parts(load, count)
     used = sorted(set(part.tolist()))
+    hours = {d: np.flatnonzero(part == d).tolist() for d in used}
     table = pd.DataFrame(
         {
-            "daypart": used,
-            "hours_per_day": [int((part == d).sum()) for d in used],
-            "clock_hours": [" ".join(str(h) for h in np.flatnonzero(part == d)) for d in used],
+            "daypart": [hours_named(hours[d]) for d in used],
+            "hours_per_day": [len(hours[d]) for d in used],
+            "clock_hours": [" ".join(str(h) for h in hours[d]) for d in used],
         }
     )
     rates = pd.DataFrame(
         [
-            (d, name, share[i, part == d].max(), share[i, part == d].mean())
+            (hours_named(hours[d]), name, days[i, hours[d]].max(), days[i, hours[d]].mean())
             for d in used
-            for i, name in enumerate(scenarios["workload"])
+            for i, name in enumerate(names)
         ],
         columns=["daypart", "workload", "of_peak", "mean_of_peak"],
     )

@@ -133,7 +133,7 @@ class DemandNote(Row):
 class Daypart(Row):
     """Parts of the day."""
 
-    daypart: int = col("part of the day, 0 the busiest", key=True)
+    daypart: str = col("part of the day: its clock hours, such as 09-17; the busiest first", key=True)
     hours_per_day: int = col("clock hours in it", unit="h")
     clock_hours: str = col("which, such as 9 10 11")
 
@@ -142,7 +142,7 @@ class Daypart(Row):
 class DaypartRate(Row):
     """Rates by part of the day."""
 
-    daypart: int = col("part of the day", key=True, reference="dayparts.daypart")
+    daypart: str = col("part of the day", key=True, reference="dayparts.daypart")
     workload: str = col("workload", key=True)
     of_peak: float = col("rate of its busiest hour over the workload's peak", unit="share")
     mean_of_peak: float = col("mean rate over the workload's peak", unit="share")

@@ -21,6 +21,7 @@ NAMES = (
     "scale_out",
     "compute",
     "modes",
+    "dayparts",
     "replicas",
     "lpx",
     "survivability",

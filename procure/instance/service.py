@@ -117,7 +117,8 @@ def workloads_table(case: Case, demand: Demand) -> pd.DataFrame:
         ttft_share = s.ttft_share if np.isfinite(s.ttft_s) else 0.0
         llm = f"{own.card}, {own.weight_precision} weights, {own.kv_format} KV"
         least = 0.0 if np.isnan(own.min_served_share) else own.min_served_share
-        rows.append(Workload(s.workload, own.card, own.priority, ttft_share, s.ttft_s, s.tps_user, llm, least))
+        targets = (ttft_share, s.ttft_s, s.tps_user)
+        rows.append(Workload(s.workload, own.card, own.priority, *targets, llm, least, int(s.deferrable)))
     return Workload.frame(rows)
 
 

@@ -240,6 +240,7 @@ class Workload(Row):
     tps_target: float = col("tokens/s of one user in the fastest phase that has tokens; 0: none", unit="tokens/s")
     llm: str = col("LLM as an instance holds it: the card with its formats of weights and cache; a name to compare")
     min_served_share: float = col("share that every planned quarter serves as promised at least", unit="share")
+    deferrable: int = col("1: its requests may wait for other hours of the same day, 0: not")
 
 
 @row("resilience")
@@ -564,9 +565,9 @@ class Age(Row):
 
 @row("dayparts")
 class Daypart(Row):
-    """Parts of the day; no constraint uses them yet."""
+    """Parts of the day, in which capacity is sized where the case says ``dayparts = "clock"``."""
 
-    daypart: int = col("part of the day, 0 the busiest; no constraint uses parts yet", key=True)
+    daypart: str = col("part of the day: its clock hours, such as 09-17; the busiest first", key=True)
     hours_per_day: int = col("clock hours in it", unit="h")
     clock_hours: str = col("which, such as 9 10 11")
 
@@ -575,7 +576,7 @@ class Daypart(Row):
 class DaypartRate(Row):
     """Rates by part of the day."""
 
-    daypart: int = col("part of the day", key=True, reference="dayparts.daypart")
+    daypart: str = col("part of the day", key=True, reference="dayparts.daypart")
     workload: str = col("workload", key=True, reference="workloads.workload")
     of_peak: float = col("rate of its busiest hour over the workload's peak", unit="share")
     mean_of_peak: float = col("mean rate over the workload's peak", unit="share")

@@ -10,7 +10,8 @@ import pandas as pd
 
 from procure.instance import Instance
 from procure.instance.tables import PodPlaces, PowerMode, Rate, Reserved, Serve, SkuRow, StoreUnit
-from procure.plan.tables import Batch, Modes, Placement, Pods, Prefilled, Serving, Sold
+from procure.plan.day import PartOfDay, parts_of_day
+from procure.plan.tables import Batch, Modes, Placement, Pods, Serving, Sold
 from procure.quarter import SECONDS_PER_DAY
 from procure.rules.places import hosts_of
 
@@ -51,10 +52,13 @@ class Standing:
         for held in instance.rows(Reserved):
             self.reserved[self.quarters[held.t], held.site, held.sku] += held.count
         self.busy: dict[tuple[str, str, str], float] = defaultdict(float)
-        for decode in self.decoding:
-            self.busy[decode.quarter, decode.site, decode.sku] += decode.racks
-        for fill in Prefilled.rows(tables["prefill"]):
-            self.busy[fill.quarter, fill.site, fill.sku] += fill.racks
+        """Racks that work keeps busy in the busiest part of the day."""
+        for part in self.day:
+            here: dict[tuple[str, str, str], float] = defaultdict(float)
+            for row in part.works:
+                here[row.quarter, row.site, row.sku] += row.racks
+            for key, racks in here.items():
+                self.busy[key] = max(self.busy[key], racks)
         self.pods = {(r.quarter, r.site): r.pods for r in Pods.rows(tables["pods"])}
         self.places = {r.site: r for r in instance.rows(PodPlaces)}
 
@@ -84,6 +88,11 @@ class Standing:
     def points(self) -> dict[str, Serve]:
         """Operating points of the instance by their identifier."""
         return {r.point: r for r in self.instance.rows(Serve)}
+
+    @cached_property
+    def day(self) -> list[PartOfDay]:
+        """Service in each part of the day, or at the one peak."""
+        return parts_of_day(self.instance, self.tables)
 
     @cached_property
     def decoding(self) -> list[Serving]:

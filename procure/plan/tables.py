@@ -311,6 +311,47 @@ class Fallback(Row):
     daypart: str = col(_DAYPART, key=True)
 
 
+_HOURS = "clock hours of the part of the day, such as 09-17"
+
+
+@row("deferred")
+class Deferred(Row):
+    """When work that may wait runs: its decode, and its prefill in full; what reads a store runs evenly over the day.
+
+    Empty where the case sizes capacity at one coincident peak.
+    """
+
+    quarter: str = col(_QUARTER, kind="quarter", key=True)
+    site: str = col("site", key=True)
+    workload: str = col("workload", key=True)
+    bucket: str = col(_BUCKET, key=True)
+    work: Role = col("decode or prefill", key=True)
+    sku: str = col("gpu SKU that works", word="SKU", key=True)
+    point: str = col("operating point of the instance", key=True, empty="prefill")
+    hours: str = col(_HOURS, key=True, word="clock hours")
+    requests_per_s: float = col("requests in these hours", unit="requests/s", word="requests")
+    racks: float = col("busy units of the SKU", unit="racks", word="busy racks")
+    lpx_racks: float = col("busy LPX racks beside them", unit="racks", word="busy LPX racks")
+    scenario: str = col(_SCENARIO, key=True)
+    daypart: str = col(_DAYPART, key=True)
+
+
+@row("day")
+class DayLoad(Row):
+    """Racks that are busy in each part of the day, by pool; empty where capacity is sized at one coincident peak."""
+
+    quarter: str = col(_QUARTER, kind="quarter", key=True)
+    site: str = col("site", key=True)
+    sku: str = col("SKU that works", word="SKU", key=True)
+    hours: str = col(_HOURS, key=True, word="clock hours")
+    hours_per_day: int = col("hours of a day in the part", unit="h", word="hours of a day")
+    racks: float = col("busy with work that runs when it is asked for", unit="racks", word="busy racks, on demand")
+    deferrable_racks: float = col("busy with work that may wait", unit="racks", word="busy racks, work that may wait")
+    usable_racks: float = col("that may be busy", unit="racks", word="racks that may be busy")
+    scenario: str = col(_SCENARIO, key=True)
+    daypart: str = col(_DAYPART, key=True)
+
+
 @row("pods")
 class Pods(Row):
     """Pods that are open at a site."""
@@ -478,8 +519,8 @@ class Check(Row):
 
 ROWS: tuple[type[Row], ...] = (
     Purchase, Batch, Modes, Sold, Serving, Prefilled, Shipped, Rent, Placement, Kept, CacheMove, MovedKept,
-    Copies, Instances, Survival, Fallback, Pods, ExpansionOrder, Limit, Cash, Cost, UnitCost, Service, Asked, Premise,
-    Check,
+    Copies, Instances, Deferred, DayLoad, Survival, Fallback, Pods, ExpansionOrder, Limit, Cash, Cost, UnitCost,
+    Service, Asked, Premise, Check,
 )  # fmt: skip
 """Every table of a plan, in order."""
 

@@ -80,7 +80,7 @@ def first_stage(keys: Iterable[Any], *, more: More = More.APART, counts: bool = 
 def recourse(
     keys: Iterable[Any], *, blocks: Mapping[Any, TimeKey] | None = None, tolerated: bool = False, **domain: Any
 ) -> Any:
-    """Decisions of one block each: the time key in their key, or what ``blocks`` says by the first part of the key."""
+    """Decisions of one block each: that of the time key in their key, or what ``blocks`` says by its first part."""
     of = _time_key if blocks is None else lambda key: blocks[key[0]]
     return _said(pyo.Var(keys, **domain), Decision(of, tolerated=tolerated))
 
@@ -104,7 +104,7 @@ def _said(component: Any, declaration: Decision | Rows) -> Any:
 
 def _time_key(key: Any) -> TimeKey:
     parts = key if isinstance(key, tuple) else (key,)
-    return next(part for part in parts if isinstance(part, TimeKey))
+    return next(part for part in parts if isinstance(part, TimeKey)).block
 
 
 def declaration(component: Any) -> Any:

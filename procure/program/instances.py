@@ -36,7 +36,7 @@ class Work(NamedTuple):
     decode: bool
 
     def variable(self, m: Any) -> Any:
-        """The share of the bucket's rate that is served so."""
+        """The share of the bucket's rate that is served so, over the day."""
         if isinstance(self.what, Point):
             return m.serve[self.what.point, self.site]
         return m.prefill[self.what.option, self.site]

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from procure.instance.tables import PowerMode
-from procure.program.index import Index
+from procure.program.day import add_way, day_of
+from procure.program.index import Index, Option, Point
 from procure.program.linear import Terms
 from procure.timekey import TimeKey
 
@@ -40,9 +41,22 @@ def add_slowed(m: Any, index: Index, row: Terms, coef: float, key: tuple[str, st
         row.add(coef * (1.0 - index.of(maxq_shares)[key[1]]), m.maxq[key])
 
 
+def ways_of(index: Index, pool: tuple[str, str, TimeKey]) -> list[tuple[Point | Option, str]]:
+    """Ways to decode and to prefill in a pool (site, SKU, block), with their site."""
+    return [*index.serve_by_pool.get(pool, []), *index.prefill_by_pool.get(pool, [])]
+
+
+def hours_of_pools(index: Index) -> list[tuple[str, str, TimeKey]]:
+    """(site, SKU, hours of a block) in which the work of a pool may be tightest."""
+    day, found = index.of(day_of), []
+    for site, sku, at in sorted({*index.serve_by_pool, *index.prefill_by_pool}):
+        workloads = {way.workload for way, _ in ways_of(index, (site, sku, at))}
+        found += [(site, sku, hours) for hours in day.rows(at, workloads)]
+    return found
+
+
 def add_work(m: Any, index: Index, row: Terms, key: tuple[str, str, TimeKey]) -> None:
-    """Add the busy racks of a pool (site, SKU, block) to a row."""
-    for p, site in index.serve_by_pool.get(key, []):
-        row.add(p.rate * p.rack_s, m.serve[p.point, site])
-    for o, site in index.prefill_by_pool.get(key, []):
-        row.add(o.rate * o.rack_s, m.prefill[o.option, site])
+    """Add the busy racks of a pool (site, SKU, hours of a block) to a row."""
+    site, sku, at = key
+    for way in ways_of(index, (site, sku, at.block)):
+        add_way(m, index, row, way[0].rate * way[0].rack_s, way, at)

@@ -10,13 +10,12 @@ from typing import Any
 import pandas as pd
 
 from procure.case import Case
+from procure.case.forecast import MEASURES
 from procure.csvtext import guarded
 from procure.study.change import Change, Effort
 from procure.study.outcome import Outcome
 from procure.study.run import Step, Study
 
-MEASURES = ("peak_requests_per_s", "open_sessions", "people", "tokens_per_day")
-"""Columns of ``forecast`` that say how much is asked for."""
 TABLE = "tags.csv"
 
 

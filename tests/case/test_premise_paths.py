@@ -30,6 +30,7 @@ WORDS = {
     "available_from": "2027Q2", "last_order": "2027Q1", "points": "low", "instance_roles": "shared", "resale": "all",
     "cache_moves": "exclusive", "power_modes": "by_quarter",
     "objective": "max_margin",
+    "dayparts": "clock", "day_shape": "voice",
 }  # fmt: skip
 """Another value of each premise that is no number."""
 

@@ -121,7 +121,7 @@ def test_load_of_one_workload_on_one_pool_is_what_hand_arithmetic_gives(case):
             )
         ],
         "fixed": [("f", "fleet", "s", "gpu", 50, -4, 1, 1.0, 0.0, 0, 0.0)],
-        "workloads": [("w", "card", 1.0, 0.9, 1.0, 20.0, "card", 0.0)],
+        "workloads": [("w", "card", 1.0, 0.9, 1.0, 20.0, "card", 0.0, 0)],
         "rates": [(0, "w", 0, 10.0, 0.5)],
         "ages": [(0, "w", 0, 60.0, 60.0, 0.4, 0.2)],
         "serve": [("p", 0, "w", 0, "card", "gpu", "gpu", 2.0, "", 0.0, 0.0, 20.0, 1.0, 1.0, 0.9, "physics")],

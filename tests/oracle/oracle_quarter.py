@@ -119,7 +119,7 @@ class Fleet:
         for (site, card, name), time in self.lpx.items():
             racks = self.service.racks_per_copy(card, name)
             most = racks * self.service.s.utilisation_cap * self.copies[site, card, name]
-            self.rows.at_most(dict(time), most)
+            self._at_all_hours(time, most)
         add_losses(self)
 
     def free(self, site: str, sku: str) -> int:
@@ -138,6 +138,41 @@ class Fleet:
                 row[x] = racks / self.service.s.utilisation_cap * most
         self.rows.at_most(row, self.service.up * self.free(site, pool) * most)
 
+    # --- the day --------------------------------------------------------------------------------------------------
+
+    def _in_part(self, row: Row, part: str) -> Row:
+        """A row as it is in a part of the day: less of each workload; of what may wait, what is placed there."""
+        here: Row = defaultdict(float)
+        for x, value in row.items():
+            if x[1] not in ("serve", "fill"):
+                here[x] += value  # what is kept, and whole instances, are there all day
+            elif not self.service.waits(x[3]):
+                here[x] += value * self.service.level.get((part, x[3]), 1.0)
+            elif x[1] == "fill" and x[4].store != "recompute":
+                here[x] += value  # evenly over the day
+            else:
+                here[self.t, "placed", part, x] += value
+        return dict(here)
+
+    def _at_all_hours(self, row: Row, limit: float) -> None:
+        """A row that holds in every part of the day."""
+        for part, _ in self.service.parts:
+            self.rows.at_most(self._in_part(row, part), limit)
+
+    def _place(self, asked: Asked, filled: dict[int, Row], parked: Row) -> None:
+        """A workload that may wait: its day in its parts, prefill when it decodes, caches of what runs evenly."""
+        if not self.service.waits(asked.workload):
+            return
+        ways = [x for row in filled.values() for x in row if x[1] in ("serve", "fill")]
+        moved = [x for x in ways if x[1] == "serve" or x[4].store == "recompute"]
+        for x in moved:
+            day = {(self.t, "placed", part, x): hours / 24 for part, hours in self.service.parts}
+            self.rows.equals({**day, x: -1.0}, 0.0)
+        for part, _ in self.service.parts:
+            for row in filled.values():
+                self.rows.equals(self._in_part(row, part), 0.0)
+            self.rows.at_most(self._in_part(parked, part), 0.0)
+
     # --- what a workload takes ------------------------------------------------------------------------------------
 
     def _workload(self, w: str) -> None:
@@ -150,6 +185,7 @@ class Fleet:
         least = service.workloads[w].min_served_share if t < len(service.case.planned) else 0.0
         self.rows.most[t, "short", w] = 1.0 - (least if np.isfinite(least) else 0.0)
         at: dict[str, dict[int, Row]] = {site: defaultdict(dict) for site in service.site}
+        parked: dict[str, Row] = {}
         for site, filled in at.items():
             hits: dict[tuple[int, str], Row] = defaultdict(dict)
             here: Row = {}
@@ -161,12 +197,13 @@ class Fleet:
                 if fill.bucket in buckets and self._has(site, fill.pool, "prefill"):
                     self._prefill(site, asked, fill, filled, hits)
                     stores |= {fill.store} - {"recompute"}
-            self._keep(site, asked, stores, hits, here)
+            parked[site] = self._keep(site, asked, stores, hits, here)
         self._send(asked, at)
-        for filled in at.values():
+        for site, filled in at.items():
             for bucket in buckets:
                 if filled[bucket]:
                     self.rows.equals(filled[bucket], 0.0)
+            self._place(asked, filled, parked[site])
         self._promises(asked)
 
     def _has(self, site: str, pool: str, what: str) -> bool:
@@ -190,7 +227,7 @@ class Fleet:
             if more > 0:
                 asked.late[x] = more
         for done, row in left.items():
-            self.rows.at_most({**row, done: -1.0}, 0.0)
+            self._at_all_hours({**row, done: -1.0}, 0.0)
 
     def _decode(self, site: str, asked: Asked, way: Way, filled: dict[int, Row], here: Row) -> None:
         card = self.service.workloads[asked.workload].card
@@ -233,8 +270,8 @@ class Fleet:
             if fill.store.startswith("cmx:"):
                 self.readers[site, fill.pool][x] = fill.read_bytes
 
-    def _keep(self, site: str, asked: Asked, stores: set[str], hits: Any, here: Row) -> None:
-        """Caches parked by store and age, and the hits that they allow."""
+    def _keep(self, site: str, asked: Asked, stores: set[str], hits: Any, here: Row) -> Row:
+        """Caches parked by store and age, and the hits that they allow; the row of what is parked at first."""
         service, t, w = self.service, self.t, asked.workload
         ages, at = service.reuse.get(w, []), service.path.get((service.names[t], w))
         size = service.parked_bytes(t, w)
@@ -266,6 +303,7 @@ class Fleet:
                     part = service.rate(w, b) / asked.total
                     self.rows.at_most({**hits[bucket, store], **{x: -part * v for x, v in back.items()}}, 0.0)
         self.rows.at_most(parked, 0.0)
+        return parked
 
     def _move_down(self, site: str, asked: Asked, falls: dict[tuple[str, int], Row], backs: dict[str, Row]) -> None:
         """Copies that go to a slower store once, at the start of an age interval, and what both stores bear for it."""
@@ -348,12 +386,12 @@ class Fleet:
             one, _ = service.replicas(self.t)[llm, deployment, role]
             count = (self.t, "instances", site, llm, deployment, role)
             self.rows.whole.add(count)
-            self.rows.at_most({**work, count: -one.works}, 0.0)
+            self._at_all_hours({**work, count: -one.works}, 0.0)
             taken[site, deployment.partition("+")[0]][count] = one.racks
         for (site, pool), row in taken.items():
             on = {x for key, work in self.replicas.items() if key[0] == site for x in work}
             others = {x: v / up for x, v in self.works[site, pool].items() if x not in on}
-            self.rows.at_most({**row, **others}, self.free(site, pool) - self.lost(site, pool))
+            self._at_all_hours({**row, **others}, self.free(site, pool) - self.lost(site, pool))
             self.rows.at_most(dict(row), self.free(site, pool) - self.own.slow.get((site, pool), 0))
 
     # --- what the fleet has ---------------------------------------------------------------------------------------
@@ -362,9 +400,9 @@ class Fleet:
         """Rack-seconds of a pool, and HBM of its racks: weights, running batches, prompts and parked caches."""
         service, free = self.service, self.free(site, pool)
         busy = service.up * service.s.utilisation_cap
-        self.rows.at_most(dict(work), busy * (free - self.lost(site, pool)))
+        self._at_all_hours(work, busy * (free - self.lost(site, pool)))
         fast = {x: v for x, v in work.items() if getattr(x[4], "lpx", "") or getattr(x[4], "later", False)}
-        self.rows.at_most(fast, busy * (free - self.own.slow.get((site, pool), 0)))
+        self._at_all_hours(fast, busy * (free - self.own.slow.get((site, pool), 0)))
         space = self.held.get((site, f"hbm:{pool}"))
         if not space:
             return
@@ -372,7 +410,7 @@ class Fleet:
         for x, value in self.beside[site, pool].items():  # racks that decode have what is beside their batch, not all
             row[x] = idle * work[x] - value
         row |= self.prompts[site, pool]
-        self.rows.at_most(row, idle * service.up * free)
+        self._at_all_hours(row, idle * service.up * free)
 
     def _store(self, site: str, store: str, space: Row) -> None:
         """Space, reads, writes and wear of a store, each within what its units bring."""

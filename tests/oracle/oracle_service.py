@@ -119,7 +119,15 @@ class Service:
                     )
         total = sum(self.weight.values())
         self.weight = {key: value / total for key, value in self.weight.items()}
+        self.parts = [(r.daypart, r.hours_per_day) for r in self.asked.dayparts.itertuples()]
+        self.level = {(r.daypart, r.workload): r.of_peak for r in self.asked.daypart_rates.itertuples()}
+        if self.s.dayparts == "peak":
+            self.parts, self.level = [("", 24)], {}
         self._kept: dict[Any, Any] = {}
+
+    def waits(self, w: str) -> bool:
+        """Whether it is placed in parts of the day."""
+        return bool(self.level) and bool(self.scenario[w].deferrable)
 
     def setup(self, t: int, row: Any) -> performance.Setup:
         """How a workload is served in a quarter: software is as it is when the quarter begins."""

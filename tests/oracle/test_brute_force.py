@@ -262,6 +262,38 @@ def deferrable_beside_voice() -> Any:
     return case, {"hgx-b300": 2}
 
 
+def batch_fills_the_night() -> Any:
+    """Two racks by day; a third only if the batch stood on top of them. Each LLM has its own day on the clock."""
+    shapes = pd.DataFrame([("office", 9, 17, 4.0), ("office", 17, 9, 1.0)], columns=SHAPE)
+    workloads = {
+        "batch": {"scenario": "offline"},
+        "day": {"day_shape": "office"},
+        "night": {"day_shape": "office", "clock_shift_hours": 8},
+    }
+    peaks = {"batch": [20, 60, 90, 90], "day": [60, 60, 60, 60], "night": [50, 55, 60, 60]}
+    settings = {"dayparts": "clock"}
+    case = tiny(peaks=peaks, planned=2, workloads=workloads, tables={"day_shapes": shapes}, settings=settings)
+    return case, {GB: 3}
+
+
+def batch_of_one_server_and_returns() -> Any:
+    """Whole instances through the night, and documents that return to HBM and DRAM, evenly over the day."""
+    small = {"card": "gpt-oss-120b", "instance_gpus": 4}
+    shapes = pd.DataFrame([("office", 8, 20, 1.0), ("office", 20, 8, 0.0)], columns=SHAPE)
+    workloads = {
+        "batch": {"scenario": "offline", "reuse_curve": "chat", **small},
+        "day": {"scenario": "chat", "day_shape": "office", **small},
+    }
+    peaks = {"batch": [8, 14, 20], "day": [40, 43, 46]}
+    settings = {"dayparts": "clock", "whole_instances_up_to": 20.0}
+    case = tiny(skus=("hgx-h200",), peaks=peaks, workloads=workloads, tables={"day_shapes": shapes},
+                settings=settings)  # fmt: skip
+    return case, {"hgx-h200": 4}
+
+
+SHAPE = ["shape", "from_hour", "to_hour", "load"]
+
+
 SLOW_EXIT = {
     (GB, "resale_spread"): 0.02, (GB, "resale_delay_quarters"): 1, (GB, "resale_lockup_quarters"): 2,
     (GB, "resale_per_quarter"): 1, (GB, "removal_usd"): 1e5, (GB, "removal_quarters"): 1, (GB, "haircut"): 1.0,
@@ -463,6 +495,8 @@ CASES: list[tuple[Callable[[], Any], set[str], set[str]]] = [
     (shortfall_inside_lead_time, set(), {"busy racks"}),
     (two_sites_and_workloads, {GB}, set()),
     (deferrable_beside_voice, {"hgx-b300"}, set()),
+    (batch_fills_the_night, {GB}, set()),
+    (batch_of_one_server_and_returns, {"hgx-h200"}, set()),
     (sales_beside_orders, {GB}, {"resale"}),
     (sales_one_at_a_time, set(), {"resale"}),
     (bought_and_sold_again, {GB}, set()),

@@ -62,7 +62,7 @@ def _default() -> dict[str, pd.DataFrame]:
         "site_limits": [(t, SITE, "positions", 40.0) for t in range(3)],
         "pods": [(SITE, 4, 4, 3, 1, 1)],
         "upkeep": [(SITE, name, 2_000.0, 1_000.0, 1_000.0, 3_000.0) for name in price],
-        "workloads": [(W, CARD, 1.0, 0.9, 2.0, 20.0, CARD, 0.0)],
+        "workloads": [(W, CARD, 1.0, 0.9, 2.0, 20.0, CARD, 0.0, 0)],
         "short_prices": [(1, W, 1.0)],
         "tasks": [(1, W, 10.0, 1.0, 0.0)],
         "rates": [(1, W, 0, 100.0, 0.5), (1, W, 1, 50.0, 0.5)],
@@ -77,6 +77,26 @@ def _default() -> dict[str, pd.DataFrame]:
     return {name: pd.DataFrame(made.get(name, []), columns=list(table.by_column)) for name, table in TABLES.items()}
 
 
+def a_day(tables: dict[str, pd.DataFrame]) -> None:
+    """The workload has 8 hours at its peak and 16 at a quarter of it."""
+    rows(tables, "dayparts", ("09-17", 8, "9 10 11 12 13 14 15 16"), ("17-09", 16, "17 18 19 20 21 22 23 0 1"))
+    rows(tables, "daypart_rates", ("09-17", W, 1.0, 1.0), ("17-09", W, 0.25, 0.25))
+
+
+def batch(tables: dict[str, pd.DataFrame], rack_s: float = 0.02) -> None:
+    """Beside it ``v`` may wait: 30 requests/s in the mean, decoded in so many rack-seconds, prefilled in twice."""
+    rows(tables, "workloads", workload("v", deferrable=1))
+    rows(tables, "rates", (1, "v", 0, 30.0, 1.0))
+    rows(tables, "short_prices", (1, "v", 1.0))
+    rows(tables, "tasks", (1, "v", 10.0, 1.0, 0.0))
+    rows(tables, "lengths", (1, "v", 0, 1e3, 2e3, 0.0, 300.0, 1e9))
+    rows(tables, "parked", (1, "v", 1e9))
+    rows(tables, "daypart_rates", ("09-17", "v", 1.0, 1.0), ("17-09", "v", 1.0, 1.0))
+    point = ("pv", 1, "v", 0, CARD, "g", "g", rack_s, "", 0.0, 1e12, 30.0, 1.5, 1.0, 0.9, "physics")
+    rows(tables, "serve", point)
+    rows(tables, "prefill", ("ov", 1, "v", 0, "g", "recompute", 2 * rack_s, 1.0, 0.0, 0.0, 0.0, "physics"))
+
+
 def workload(name: str, **stated: Any) -> tuple[Any, ...]:
     """A row of ``workloads``: priority 1, 90% in time within 2 s, 20 tokens/s."""
     row = {
@@ -88,6 +108,7 @@ def workload(name: str, **stated: Any) -> tuple[Any, ...]:
         "tps_target": 20.0,
         "llm": CARD,
         "min_served_share": 0.0,
+        "deferrable": 0,
         **stated,
     }
     return tuple(row[column] for column in TABLES["workloads"].by_column)
@@ -98,6 +119,7 @@ SETTINGS = {
     "budget_basis": "payment",
     "cache_moves": "none",
     "budget_carry": "within_year",
+    "dayparts": "peak",
     "resale": "existing",
     "utilisation_cap": 0.75,
     "read_ports": "both",

@@ -15,7 +15,9 @@ import pytest
 from hand_instance import (
     SITE,
     W,
+    a_day,
     asks,
+    batch,
     edit,
     hand_tables,
     handed,
@@ -406,6 +408,42 @@ def slow_reads_by_prefill_alone(tables: Tables) -> dict[str, Any]:
     return {"read_ports": "prefill"}
 
 
+def batch_beside_a_day(tables: Tables) -> dict[str, Any]:
+    """Racks are full by day and a quarter full at night, which does not hold all that may wait."""
+    a_day(tables)
+    batch(tables, rack_s=0.05)
+    return {"dayparts": "clock"}
+
+
+def batch_with_decode_of_its_own(tables: Tables) -> dict[str, Any]:
+    """Prefill would run at night, on racks that are free then; decode evenly, on LPX racks of its own."""
+    a_day(tables)
+    batch(tables, rack_s=0.049)
+    edit(tables, "serve", {"point": "pv"}, rack_s=1e-4, deployment="g+l", lpx_sku="l", lpx_rack_s=0.1)
+    return {"dayparts": "clock"}
+
+
+def returns_of_work_that_may_wait(tables: Tables) -> dict[str, Any]:
+    """Kept caches are worth it, and bring requests into the day, when others fill the racks."""
+    a_day(tables)
+    ssd_reuse(tables)
+    batch(tables, rack_s=0.06)
+    edit(tables, "workloads", {"workload": W}, deferrable=1)
+    edit(tables, "workloads", {"workload": "v"}, deferrable=0)
+    edit(tables, "daypart_rates", {"workload": "v", "daypart": "17-09"}, of_peak=0.0)
+    return {"dayparts": "clock"}
+
+
+def batch_in_an_ample_fleet(tables: Tables) -> dict[str, Any]:
+    standing(tables, "g", 16)
+    return batch_beside_a_day(tables)
+
+
+def returns_in_an_ample_fleet(tables: Tables) -> dict[str, Any]:
+    standing(tables, "g", 16)
+    return returns_of_work_that_may_wait(tables)
+
+
 BINDING: dict[str, Any] = {
     "fleet_balance": demand_alone,
     "retire_within_group": two_groups_of_which_one_may_be_sold,
@@ -424,6 +462,9 @@ BINDING: dict[str, Any] = {
     "work_within_racks": demand_alone,
     "maxq_within_own": power_for_fewer_racks_than_saving_would_take,
     "full_power_work": prefill_that_must_not_be_slower,
+    "decode_over_day": batch_beside_a_day,
+    "prefill_in_its_hours": batch_with_decode_of_its_own,
+    "kept_in_every_part": returns_of_work_that_may_wait,
     "work_within_instances": decode_of_more_than_one_instance,
     "instance_linking": less_than_an_instance_for_each_role,
     "instances_take_units": less_than_an_instance_for_each_role,
@@ -657,6 +698,9 @@ INERT: dict[str, Any] = {
     "work_within_racks": ample_fleet,
     "maxq_within_own": power_for_all_at_full_power,
     "full_power_work": power_for_all_at_full_power,
+    "decode_over_day": batch_in_an_ample_fleet,
+    "prefill_in_its_hours": batch_in_an_ample_fleet,
+    "kept_in_every_part": returns_in_an_ample_fleet,
     **dict.fromkeys(
         ("work_within_instances", "instance_linking", "instances_take_units", "work_beside_instances"),
         small_loads_in_an_ample_fleet,

@@ -11,7 +11,9 @@ from hand_instance import (
     CARD,
     SITE,
     W,
+    a_day,
     asks,
+    batch,
     edit,
     hand_tables,
     handed,
@@ -26,6 +28,7 @@ from hand_instance import (
     workload,
 )
 from pyomo.repn import generate_standard_repn
+from tiny_case import at
 
 from procure.families.contents import programs
 from procure.program import build
@@ -228,6 +231,16 @@ def capped(tables: Any) -> None:
 
 SUPPORT = {"e": 1.5e-3, "g": 1e-2, "k": 1e-3, "l": 8e-3, "r": 5e-4}
 """M USD of a quarter for one unit: a hundredth of its price."""
+
+
+def waits(tables: Any) -> None:
+    """All requests may wait, and return to drives."""
+    a_day(tables)
+    edit(tables, "workloads", {"workload": W}, deferrable=1)
+    ssd(tables)
+
+
+BY_HOUR = {"dayparts": "clock"}
 POINTS = {"serve[p0,a]": 100 * 0.01, "serve[p1,a]": 50 * 0.02}
 FULL = {"prefill[o0,a]": 100 * 0.02, "prefill[o1,a]": 50 * 0.04}
 WORK = {**POINTS, **FULL}
@@ -306,6 +319,19 @@ ROWS: dict[str, list[tuple[Any, Any, dict[str, float], float | None, float | Non
             None,
             -1.0,
         ),
+        # a quarter of it at night, beside 30·0.02 and 30·0.04 for all that may wait
+        (
+            of(a_day, batch, **BY_HOUR),
+            (SITE, "g", "1@17-09"),
+            {
+                **{name: coef / 4 for name, coef in WORK.items()},
+                "placed_decode[pv,a,1@17-09]": 0.6,
+                "placed_prefill[ov,a,1@17-09]": 1.2,
+                "own[a,g,1]": -0.5,
+            },
+            None,
+            0,
+        ),
     ],
     "moved_only_falls": [
         (
@@ -327,6 +353,36 @@ ROWS: dict[str, list[tuple[Any, Any, dict[str, float], float | None, float | Non
             {"serve[x0,a]": 0.2, "serve[x1,a]": 0.2, "prefill[o1,a]": 2.0, "own[a,g,1]": -0.5, "maxq[a,g,1]": 0.5},
             None,
             -1.0,
+        )
+    ],
+    "decode_over_day": [
+        # 8 and 16 of 24 hours
+        (
+            of(a_day, batch, **BY_HOUR),
+            ("pv", SITE, 1),
+            {"serve[pv,a]": -1, "placed_decode[pv,a,1@09-17]": 1 / 3, "placed_decode[pv,a,1@17-09]": 2 / 3},
+            0,
+            0,
+        )
+    ],
+    "prefill_in_its_hours": [
+        # what reads a store runs evenly
+        (
+            of(waits, **BY_HOUR),
+            ("1@17-09", SITE, W, 0),
+            {"placed_prefill[o0,a,1@17-09]": 1, "prefill[o0ssd,a]": 1, "placed_decode[p0,a,1@17-09]": -1},
+            0,
+            0,
+        )
+    ],
+    "kept_in_every_part": [
+        # bucket 0 is 100 of 150 requests/s
+        (
+            of(waits, **BY_HOUR),
+            ("1@09-17", SITE, W),
+            {"kept[1,a,w,0,ssd:g]": 1, "placed_decode[p0,a,1@09-17]": -2 / 3, "placed_decode[p1,a,1@09-17]": -1 / 3},
+            None,
+            0,
         )
     ],
     "work_within_instances": [
@@ -915,6 +971,12 @@ def test_sessions_that_move_to_cmx_are_counted_in_its_pods():
 
 
 def test_the_second_rows_of_a_family():
+    whole = {"prefill[ov,a]": -1, "placed_prefill[ov,a,1@09-17]": 1 / 3, "placed_prefill[ov,a,1@17-09]": 2 / 3}
+    model = made(a_day, batch, **BY_HOUR)
+    assert row(model, "prefill_over_day", ("ov", SITE, 1)) == (pytest.approx(whole), 0, 0)
+    assert model.placed_decode["pv", SITE, at(1).within("17-09")].ub == pytest.approx(1.5)  # a day's in 16 hours
+    # without work that may wait the night is never tightest
+    assert [str(key[2]) for key in made(a_day, **BY_HOUR).work_within_racks] == ["1@09-17"]
     model = made(old_racks, reserved, cmx)
     assert row(model, "cmx_sessions_on_readers", (SITE, 1)) == (
         {"kept[1,a,w,0,cmx]": 6, "prefill[o0cmx,a]": -1.5, "prefill[o1cmx,a]": -1.5, "own[a,g,1]": -0.5}, None, -1.0,

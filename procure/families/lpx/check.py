@@ -24,16 +24,21 @@ def limits(s: Standing, rows: Rows) -> None:
         copies[r.quarter, r.site, r.card, r.sku] = r
     used: dict[tuple[str, str, str, str], float] = defaultdict(float)
     point = s.points
-    for decode in s.decoding:
-        if decode.lpx_racks:
-            used[decode.quarter, decode.site, point[decode.point].card, point[decode.point].lpx_sku] += decode.lpx_racks
+    for part in s.day:
+        here: dict[tuple[str, str, str, str], float] = defaultdict(float)
+        for decode in part.decoding:
+            if decode.lpx_racks:
+                by = point[decode.point]
+                here[decode.quarter, decode.site, by.card, by.lpx_sku] += decode.lpx_racks
+        for key, racks in here.items():
+            used[key] = max(used[key], racks)
     cap = s.instance.settings["utilisation_cap"]
     per_pod = {(r.card, r.sku): r.copies_per_pod for r in s.instance.rows(LpxCopy)}
     for key in sorted(set(used) | set(copies)):
         quarter, site, card, sku = key
-        racks = copies[key].racks if key in copies else 0
+        there = copies[key].racks if key in copies else 0
         item = f"{card} on {sku}"
-        rows.add("LPX time", quarter, site, item, used[key], cap * racks, "racks")
+        rows.add("LPX time", quarter, site, item, used[key], cap * there, "racks")
         if key in copies:
             most = per_pod[card, sku] * s.pods[quarter, site]
             rows.add("LPX copies in pods", quarter, site, item, copies[key].copies, most, "copies")

@@ -8,6 +8,7 @@ import pandas as pd
 import pyomo.environ as pyo
 
 from procure.plan.plan import frame
+from procure.program.day import add_way, day_of
 from procure.program.decided import Decided
 from procure.program.declare import More, block_rows, first_stage, first_stage_rows
 from procure.program.index import Index, group
@@ -31,19 +32,24 @@ def lpx_time_within_copies(m: Any, index: Index) -> None:
 
         Σ_{p with l} rate·lpx_rack_s·serve[p,s] ≤ racks_per_copy[c,l] · cap · copies[s,c,l,t]
 
-    LPX racks; cap is the utilisation cap.
+    LPX racks; cap is the utilisation cap. With parts of the day in each of them, as work is
+    (:func:`procure.program.day.add_way`).
     """
     cap = index.instance.settings["utilisation_cap"]
     points = group((x for x in index.serve if x[0].lpx_sku), lambda x: (x[1], x[0].card, x[0].lpx_sku, x[0].at))
 
     def rule(m: Any, site: str, card: str, lpx: str, at: TimeKey) -> Any:
         row = Terms()
-        for p, s in points[site, card, lpx, at]:
-            row.add(p.rate * p.lpx_rack_s, m.serve[p.point, s])
+        for p, s in points[site, card, lpx, at.block]:
+            add_way(m, index, row, p.rate * p.lpx_rack_s, (p, s), at)
         row.add(-cap * index.copies[card, lpx].racks_per_copy, m.copies[site, card, lpx, at.t])
         return row.at_most(0.0)
 
-    m.lpx_time_within_copies = block_rows(sorted(points), rule=rule)
+    day = index.of(day_of)
+    keys = [
+        (*key[:3], hours) for key in sorted(points) for hours in day.rows(key[3], {p.workload for p, _ in points[key]})
+    ]
+    m.lpx_time_within_copies = block_rows(keys, rule=rule)
 
 
 def lpx_linking(m: Any, index: Index) -> None:

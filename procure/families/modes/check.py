@@ -11,7 +11,7 @@ from procure.plan.limits import Rows
 from procure.plan.part import Check
 from procure.plan.plan import Plan
 from procure.plan.standing import Standing
-from procure.plan.tables import Modes, Prefilled, Shipped
+from procure.plan.tables import Modes, Shipped
 from procure.plan.tolerance import differ
 from procure.schema import RECOMPUTE, Resource
 
@@ -22,13 +22,18 @@ def limits(s: Standing, rows: Rows) -> None:
     held = {(r.t, r.workload, r.bucket, r.sku, r.store) for r in s.instance.rows(Prefill) if r.option in slow}
     sent = {(r.quarter, r.from_site, r.workload, r.bucket, r.sku) for r in Shipped.rows(s.tables["shipments"])}
     work: dict[tuple[str, str, str], float] = defaultdict(float)
-    for decode in s.decoding:
-        if decode.lpx_racks > 0:
-            work[decode.quarter, decode.site, decode.sku] += decode.racks
-    for fill in Prefilled.rows(s.tables["prefill"]):
-        over_link = (fill.quarter, fill.site, fill.workload, fill.bucket, fill.sku) in sent and fill.store == RECOMPUTE
-        if over_link or (s.position[fill.quarter], fill.workload, fill.bucket, fill.sku, fill.store) in held:
-            work[fill.quarter, fill.site, fill.sku] += fill.racks
+    for part in s.day:
+        here: dict[tuple[str, str, str], float] = defaultdict(float)
+        for decode in part.decoding:
+            if decode.lpx_racks > 0:
+                here[decode.quarter, decode.site, decode.sku] += decode.racks
+        for fill in part.filled:
+            way = (fill.quarter, fill.site, fill.workload, fill.bucket, fill.sku)
+            over_link = way in sent and fill.store == RECOMPUTE
+            if over_link or (s.position[fill.quarter], fill.workload, fill.bucket, fill.sku, fill.store) in held:
+                here[fill.quarter, fill.site, fill.sku] += fill.racks
+        for key, racks in here.items():
+            work[key] = max(work[key], racks)
     modes = {r.sku for r in s.instance.rows(PowerMode)}
     for (quarter, site, sku), used in sorted(work.items()):
         if sku in modes:

@@ -10,6 +10,7 @@ import pyomo.environ as pyo
 
 from procure.instance.tables import FullPowerPrefill, MaxqSaving
 from procure.plan.plan import frame
+from procure.program.day import add_way, day_of
 from procure.program.decided import Decided
 from procure.program.declare import More, block_rows, first_stage, first_stage_rows, terms_of
 from procure.program.index import Index, Option, Point, lookup
@@ -69,20 +70,21 @@ def full_power_work(m: Any, index: Index) -> None:
             ≤ usable_share[k] · (own[s,k,t] − reserved[s,k,t] − maxq[s,k,t])
 
     Racks. Any other work is done in either mode: at Max-Q fewer streams at the speed promised, and prefill whose first
-    tokens miss the target no more often than at full power.
+    tokens miss the target no more often than at full power. With parts of the day in each of them.
     """
     held = index.of(held_at_full_power)
 
     def rule(m: Any, site: str, sku: str, at: TimeKey) -> Any:
         row, usable = Terms(), index.sku[sku].usable_share
-        for what, s in held[site, sku, at]:
-            variable = m.serve[what.point, s] if isinstance(what, Point) else m.prefill[what.option, s]
-            row.add(what.rate * what.rack_s, variable)
+        for way in held[site, sku, at.block]:
+            add_way(m, index, row, way[0].rate * way[0].rack_s, way, at)
         row.add(-usable, m.own[site, sku, at.t])
         row.add(usable, m.maxq[site, sku, at.t])
         return row.at_most(-usable * index.reserved.get((at.t, site, sku), 0.0))
 
-    m.full_power_work = block_rows(sorted(held), rule=rule)
+    day = index.of(day_of)
+    keys = [(*key[:2], at) for key in sorted(held) for at in day.rows(key[2], {way.workload for way, _ in held[key]})]
+    m.full_power_work = block_rows(keys, rule=rule)
 
 
 def power_modes(d: Decided) -> pd.DataFrame:

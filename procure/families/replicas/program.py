@@ -10,13 +10,14 @@ import pandas as pd
 import pyomo.environ as pyo
 
 from procure.plan.plan import frame
+from procure.program.day import HOURS, add_way, day_of, share_in
 from procure.program.decided import TINY, Decided
 from procure.program.declare import More, block_rows, first_stage, first_stage_rows
-from procure.program.index import Index
+from procure.program.index import Index, Option, Point
 from procure.program.instances import Kind, Work, row_of, whole_kinds, work_of
 from procure.program.linear import Terms
 from procure.program.part import Part
-from procure.program.present import add_slowed
+from procure.program.present import add_slowed, ways_of
 from procure.timekey import TimeKey
 
 LEAST = 1e-5
@@ -24,11 +25,14 @@ LEAST = 1e-5
 
 
 def _most(index: Index, kind: Kind) -> int:
-    """Instances beyond which no further one of a kind has work: all of its load in the slowest ways."""
+    """Instances beyond which no further one of a kind has work: all of its load, slowest ways, fewest hours."""
+    day = index.of(day_of)
+    dense = HOURS / min(day.hours.values())
     slowest: dict[tuple[str, str, bool], float] = {}
     for work in index.of(work_of)[kind]:
         key = (work.what.workload, work.what.bucket, work.decode)
-        slowest[key] = max(slowest.get(key, 0.0), work.units)
+        units = work.units * (dense if work.what.workload in day.waits else 1.0)
+        slowest[key] = max(slowest.get(key, 0.0), units)
     return math.ceil(sum(slowest.values()) / row_of(index, kind).busy_units)
 
 
@@ -52,6 +56,11 @@ def pools(index: Index) -> dict[tuple[str, str, int], list[tuple[Any, float]]]:
     return dict(found)
 
 
+def hours_of(index: Index, kind: Kind) -> list[TimeKey]:
+    """Hours of its block in which the work of a kind may be most."""
+    return index.of(day_of).rows(kind.at, {work.what.workload for work in index.of(work_of)[kind]})
+
+
 def work_within_instances(m: Any, index: Index) -> None:
     """The work of a small load is done by whole instances of its LLM, by role.
 
@@ -62,18 +71,19 @@ def work_within_instances(m: Any, index: Index) -> None:
     prefill and both. ``throughput_share`` is what layouts of the instance's size reach of the best throughput. An
     instance is up, no spare and busy for the same share of its time as the racks of its pool: a failed server takes its
     instance with it, and no spare is a whole one unless asked for. Instances hold their weights: what a layout's HBM
-    has beside them bounds its batch.
+    has beside them bounds its batch. With parts of the day in each of them (:func:`procure.program.day.add_way`).
     """
 
     def rule(m: Any, *key: Any) -> Any:
         kind = Kind(*key)
         row, one = Terms(), row_of(index, kind)
-        for work in index.of(work_of)[kind]:
-            row.add(work.units / one.busy_units, work.variable(m))
+        for work in index.of(work_of)[kind._replace(at=kind.at.block)]:
+            add_way(m, index, row, work.units / one.busy_units, (work.what, work.site), kind.at)
         row.add(-1.0, m.instances[kind.held])
         return row.at_most(0.0)
 
-    m.work_within_instances = block_rows(index.of(whole_kinds), rule=rule)
+    keys = [kind._replace(at=hours) for kind in index.of(whole_kinds) for hours in hours_of(index, kind)]
+    m.work_within_instances = block_rows(keys, rule=rule)
 
 
 def instance_linking(m: Any, index: Index) -> None:
@@ -137,31 +147,27 @@ def work_beside_instances(m: Any, index: Index) -> None:
         Σ of their rate·rack_s·(serve or prefill) / usable_share[k]
             ≤ own[s,k,t] − reserved − instance_units[s,k,t] − (1 − factor[k])·maxq[s,k,t]
 
-    Units. Left out where nothing else works in the pool.
+    Units; with parts of the day in each of them. Left out where nothing else works in the pool.
     """
     counted = {(work.what, work.site) for kind in index.of(whole_kinds) for work in index.of(work_of)[kind]}
+    day = index.of(day_of)
 
-    def beside(site: str, sku: str, at: TimeKey) -> Terms:
-        row, usable = Terms(), index.sku[sku].usable_share
-        for p, s in index.serve_by_pool.get((site, sku, at), []):
-            if (p, s) not in counted:
-                row.add(p.rate * p.rack_s / usable, m.serve[p.point, s])
-        for o, s in index.prefill_by_pool.get((site, sku, at), []):
-            if (o, s) not in counted:
-                row.add(o.rate * o.rack_s / usable, m.prefill[o.option, s])
-        return row
+    def beside(site: str, sku: str, at: TimeKey) -> list[tuple[Point | Option, str]]:
+        return [way for way in ways_of(index, (site, sku, at)) if way not in counted]
 
     def rule(m: Any, site: str, sku: str, at: TimeKey) -> Any:
-        row = beside(site, sku, at)
-        if not row.variables:
-            return pyo.Constraint.Skip
+        row, usable = Terms(), index.sku[sku].usable_share
+        for way in beside(site, sku, at.block):
+            add_way(m, index, row, way[0].rate * way[0].rack_s / usable, way, at)
         row.add(-1.0, m.own[site, sku, at.t])
         row.add(1.0, m.instance_units[site, sku, at.t])
         add_slowed(m, index, row, 1.0, (site, sku, at.t))
         return row.at_most(-index.reserved.get((at.t, site, sku), 0.0))
 
     here = sorted({(kind.site, row_of(index, kind).sku, kind.at) for kind in index.of(whole_kinds)})
-    m.work_beside_instances = block_rows(here, rule=rule)
+    others = {pool: {way.workload for way, _ in beside(*pool)} for pool in here}
+    keys = [(*pool[:2], hours) for pool, names in others.items() if names for hours in day.rows(pool[2], names)]
+    m.work_beside_instances = block_rows(keys, rule=rule)
 
 
 def instances(d: Decided) -> pd.DataFrame:
@@ -172,13 +178,16 @@ def instances(d: Decided) -> pd.DataFrame:
     rows = []
     for kind, works in sorted(d.index.of(work_of).items()):
         one = row_of(d.index, kind)
-        taken = [(work, d.value(work.variable(d.m))) for work in works]
-        busy = sum(work.units * share for work, share in taken if share > TINY) / one.busy_units
+        busy = racks = 0.0
+        for part in d.index.of(day_of).hours:
+            taken = [(work, share_in(d, (work.what, work.site), kind.at.within(part))) for work in works]
+            busy = max(busy, sum(work.units * share for work, share in taken if share > TINY) / one.busy_units)
+            each = (work.what.rate * work.what.rack_s * share for work, share in taken if share > TINY)
+            racks = max(racks, sum(each))
         if busy <= TINY:
             continue
         count = math.ceil(busy - LEAST * max(1.0, busy))
-        usable = d.index.sku[one.sku].usable_share
-        fluid = sum(work.what.rate * work.what.rack_s * share for work, share in taken if share > TINY) / usable
+        fluid = racks / d.index.sku[one.sku].usable_share
         uncounted = 0.0 if one.whole else max(count * one.units - fluid, 0.0)
         rows.append(
             (d.names[kind.at.t], kind.site, kind.llm, kind.deployment, kind.role, one.sku, one.gpus, busy, count,

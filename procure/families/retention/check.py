@@ -10,6 +10,7 @@ import pandas as pd
 
 from procure.instance import Instance
 from procure.instance.tables import Age, IdleHbm, Length, Parked, Prefill, Rate, ReturnShare, Task
+from procure.plan.day import PartOfDay
 from procure.plan.limits import Rows
 from procure.plan.moves import Moves, Taken
 from procure.plan.part import Check
@@ -33,21 +34,28 @@ def limits(s: Standing, rows: Rows) -> None:
 
 
 def _hbm_bytes(s: Standing, key: tuple[str, str, str]) -> float:
-    """HBM for parked caches: beside running batches, and in all other racks that are up beside prompts in prefill."""
+    """HBM for parked caches: beside running batches, and in all other racks that are up beside prompts in prefill.
+
+    In the part of the day in which it is least.
+    """
+    return min(_hbm_in_part(s, key, part) for part in s.day)
+
+
+def _hbm_in_part(s: Standing, key: tuple[str, str, str], part: PartOfDay) -> float:
     quarter, site, store = key
     idle = {r.sku: r.bytes for r in s.instance.rows(IdleHbm)}
     room = 0.0
     for sku in {unit.sku for unit in s.units[store]}:
         rest = s.serving(quarter, site, sku)
-        for r in s.decoding:
+        for r in part.decoding:
             if (r.quarter, r.site, r.sku) == (quarter, site, sku):
                 room += r.racks * s.points[r.point].free_hbm_bytes
                 rest -= r.racks
-        room += idle[sku] * rest - _prompt_bytes(s, (quarter, site, sku), idle[sku])
+        room += idle[sku] * rest - _prompt_bytes(s, part.filled, (quarter, site, sku), idle[sku])
     return room
 
 
-def _prompt_bytes(s: Standing, pool: tuple[str, str, str], idle_bytes: float) -> float:
+def _prompt_bytes(s: Standing, filled: list[Prefilled], pool: tuple[str, str, str], idle_bytes: float) -> float:
     """Bytes of whole sequences that wait for their first token, of each way at most those of the racks that prefill.
 
     ``pool`` is (quarter, site, SKU), ``idle_bytes`` the HBM of one of its units beside resident weights.
@@ -60,7 +68,7 @@ def _prompt_bytes(s: Standing, pool: tuple[str, str, str], idle_bytes: float) ->
             r.requests_per_s * size[r.workload, r.bucket] * wait[r.workload, r.bucket, r.store],
             idle_bytes * r.racks,
         )
-        for r in Prefilled.rows(s.tables["prefill"])
+        for r in filled
         if (r.quarter, r.site, r.sku) == pool
     )
 

@@ -10,13 +10,14 @@ import pandas as pd
 
 from procure.families.scales import BYTES_PER_UNIT
 from procure.plan.plan import frame
+from procure.program.day import add_way, day_of
 from procure.program.decided import TINY, Decided
 from procure.program.declare import block_rows, recourse
 from procure.program.index import Index, Option, group, lookup
 from procure.program.linear import Terms
 from procure.program.moves import add_flows, flows, out_of
 from procure.program.part import Part
-from procure.program.present import add_present
+from procure.program.present import add_present, ways_of
 from procure.rules.caches import held_seconds
 from procure.schema import RECOMPUTE, Tier
 from procure.timekey import TimeKey
@@ -112,18 +113,20 @@ def parked_within_store(m: Any, index: Index) -> None:
     TB. β is the mean bytes of a parked sequence, K_i the seconds of :func:`parked_seconds`, U_o those of
     :func:`in_use_seconds`: a read leaves the copy where it is, to be added to when the sequence is parked again.
     What moves and what was moved takes bytes as :func:`procure.program.moves.flows` says.
-    In HBM what is read is a prompt, then part of the batch: the room beside both is that of :func:`_hbm`.
+    In HBM what is read is a prompt, then part of the batch: the room beside both is that of :func:`_hbm`, with parts of
+    the day in each of them. What is parked counts at the peaks of all workloads, since caches outlive their hour.
     """
     idle_hbm = lookup(index.instance["idle_hbm"], ["sku"], "bytes")
     sequence = lookup(index.timed("lengths"), ["at", "workload", "bucket"], "kv_bytes")
 
     def rule(m: Any, at: TimeKey, site: str, store: str) -> Any:
         row = Terms()
-        for key in index.kept_by_store[at, site, store]:
+        block = at.block
+        for key in index.kept_by_store[block, site, store]:
             _, _, w, interval, _ = key
-            parked = index.kv_bytes[at, w] * parked_seconds(index, at, w, interval, store)
-            row.add(parked * index.load_rate[at, w] / BYTES_PER_UNIT, m.kept[key])
-        add_flows(m, index, row, (at, site, store), "held_bytes", 1.0 / BYTES_PER_UNIT)
+            parked = index.kv_bytes[block, w] * parked_seconds(index, block, w, interval, store)
+            row.add(parked * index.load_rate[block, w] / BYTES_PER_UNIT, m.kept[key])
+        add_flows(m, index, row, (block, site, store), "held_bytes", 1.0 / BYTES_PER_UNIT)
         if index.tier[store] == Tier.HBM:
             for unit in index.store_units[store]:
                 if (site, unit.sku, at.t) in index.in_stock:
@@ -136,7 +139,19 @@ def parked_within_store(m: Any, index: Index) -> None:
                 add_present(m, index, row, -unit.bytes / BYTES_PER_UNIT, (site, unit.sku, at))
         return row.at_most(0.0)
 
-    m.parked_within_store = block_rows(sorted(index.kept_by_store), rule=rule)
+    m.parked_within_store = block_rows(_hours_of_stores(index), rule=rule)
+
+
+def _hours_of_stores(index: Index) -> list[tuple[TimeKey, str, str]]:
+    """(hours of a block, site, store): those in which work leaves the least HBM; all others hold at every hour."""
+    day, found = index.of(day_of), []
+    for at, site, store in sorted(index.kept_by_store):
+        hours = [at]
+        if index.tier[store] == Tier.HBM:
+            pools = [(site, unit.sku, at) for unit in index.store_units[store]]
+            hours = day.rows(at, {way.workload for pool in pools for way, _ in ways_of(index, pool)})
+        found += [(part, site, store) for part in hours]
+    return found
 
 
 def _hbm(
@@ -152,12 +167,15 @@ def _hbm(
     prompts that wait or are prefilled take of it, by Little's law, at most what the racks that prefill them have: the
     row limits what is parked, not what is prefilled.
     """
-    for p, s in index.serve_by_pool.get(pool, []):
-        row.add((idle - p.free_hbm_bytes) / BYTES_PER_UNIT * p.rate * p.rack_s, m.serve[p.point, s])
-    for o, s in index.prefill_by_pool.get(pool, []):
+    site, sku, at = pool
+    block = (site, sku, at.block)
+    for p, s in index.serve_by_pool.get(block, []):
+        taken = (idle - p.free_hbm_bytes) / BYTES_PER_UNIT * p.rate * p.rack_s
+        add_way(m, index, row, taken, (p, s), at)
+    for o, s in index.prefill_by_pool.get(block, []):
         held = min(sequence[o.at, o.workload, o.bucket] * o.ttft_s, idle * o.rack_s)
-        row.add(held * o.rate / BYTES_PER_UNIT, m.prefill[o.option, s])
-    add_present(m, index, row, -idle / BYTES_PER_UNIT, pool)
+        add_way(m, index, row, held * o.rate / BYTES_PER_UNIT, (o, s), at)
+    add_present(m, index, row, -idle / BYTES_PER_UNIT, block)
 
 
 def retention(d: Decided) -> pd.DataFrame:

@@ -1,0 +1,167 @@
+"""Parts of the day: batch work fills the night, and peaks at different hours are not added up."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pandas as pd
+import pytest
+from solved_case import Solved, built, planned
+from tiny_case import fleet, tiny
+
+import procure
+
+GB = "gb300-nvl72"
+OFFICE = pd.DataFrame(
+    [("office", 9, 17, 4.0), ("office", 17, 9, 1.0)], columns=["shape", "from_hour", "to_hour", "load"]
+)
+"""Eight hours at the peak, sixteen at a quarter of it."""
+ROOM = {"positions": 90.0, "power_kw": 5e4, "area_m2": 4e3, "pods_max": 9}
+
+
+def case_of(requests_per_day: float = 0.0, *, later: float | None = None, dayparts: str = "clock") -> procure.Case:
+    """Sixty requests/s in the office hours, as many ``later`` hours later, and a batch of so many requests a day."""
+    quarters = [f"2027Q{q}" for q in (1, 2, 3)]
+    workloads: dict[str, dict[str, Any]] = {"day": {"day_shape": "office", "reuse_curve": "none"}}
+    rows: list[dict[str, Any]] = [{"workload": "day", "peak_requests_per_s": 60.0}]
+    if requests_per_day:
+        workloads["batch"] = {"scenario": "offline"}
+        rows.append({"workload": "batch", "requests_per_day": requests_per_day})
+    if later is not None:
+        workloads["far"] = {**workloads["day"], "clock_shift_hours": later}
+        rows.append({"workload": "far", "peak_requests_per_s": 60.0})
+    forecast = pd.DataFrame([{"quarter": quarter, **row} for quarter in quarters for row in rows])
+    peaks = {name: [1.0] * 3 for name in workloads}
+    return tiny(peaks=peaks, workloads=workloads, sites=(ROOM,), settings={"dayparts": dayparts},
+                tables={"forecast": forecast, "day_shapes": OFFICE})  # fmt: skip
+
+
+def busy(plan: procure.Plan, workload: str) -> float:
+    """Racks that a workload keeps busy in the first quarter: at its peak, or in the mean of the day."""
+    tables = (plan.tables["serving"], plan.tables["prefill"])
+    return sum(t[(t["quarter"] == "2027Q1") & (t["workload"] == workload)]["racks"].sum() for t in tables)
+
+
+def racks(plan: procure.Plan) -> int:
+    assert plan.status == "optimal"
+    assert plan.tables["checks"]["holds"].all()
+    return int(plan.purchases["count"].sum())
+
+
+def usable(case: procure.Case) -> float:
+    return float(built(case)["skus"].set_index("sku").loc[GB, "usable_share"])
+
+
+@pytest.mark.parametrize("requests_per_day", [1.7e6, 4e6, 12e6])
+def test_a_batch_fills_the_night_and_buys_only_what_the_night_does_not_hold(requests_per_day):
+    case = case_of(requests_per_day)
+    plan = planned(case, gap=1e-6)
+    peak, mean = busy(plan, "day"), busy(plan, "batch")
+    free = 16 * 0.75 * peak  # rack-hours left free at night below the peak
+    level = peak if 24 * mean <= free else (24 * mean + 8 * peak + 16 * 0.25 * peak) / 24
+    assert racks(plan) == math.ceil(level / usable(case))
+    on_top = planned(case_of(requests_per_day, dayparts="peak"), gap=1e-6)
+    assert racks(on_top) == math.ceil((peak + mean) / usable(case)) > racks(plan)
+    placed = plan.tables["deferred"].query("quarter == '2027Q1' and work == 'decode'")
+    hours = placed["hours"].map({"09-17": 8, "17-09": 16})
+    assert (placed["requests_per_s"] * hours * 3_600).sum() == pytest.approx(requests_per_day, rel=1e-5)
+    assert on_top.tables["deferred"].empty
+    assert on_top.tables["day"].empty
+
+
+def test_batch_that_fits_the_night_leaves_the_fleet_of_the_peak():
+    assert racks(planned(case_of(1.7e6), gap=1e-6)) == racks(planned(case_of(), gap=1e-6))
+
+
+def test_peaks_at_different_hours_are_not_added_up():
+    """Peak and a quarter of another: 1.25, where one peak counts both: 2."""
+    apart, together, at_once = (
+        planned(case_of(later=hours, dayparts=mode), gap=1e-6)
+        for hours, mode in ((10, "clock"), (0, "clock"), (10, "peak"))
+    )
+    each = busy(apart, "day")
+    assert racks(apart) == math.ceil(1.25 * each / usable(case_of(later=10)))
+    assert racks(together) == racks(at_once) == math.ceil(2 * each / usable(case_of(later=10)))
+
+
+def test_energy_follows_the_requests_of_the_day_wherever_they_run():
+    """The same fleet stands; what work draws above idle is that of as many requests."""
+    standing = {"fleet": fleet(("a", GB, 4, "2026Q1", 4e6)).assign(retirable=False)}
+    power = []
+    for mode in ("clock", "peak"):
+        cash = planned(case_of(4e6, dayparts=mode).replace(tables=standing), gap=1e-6).tables["cash"]
+        power.append(cash[(cash["line"] == "power") & (cash["quarter"] == "2027Q1")]["cash_usd"].sum())
+    assert power[0] == pytest.approx(power[1], rel=1e-6)
+
+
+def test_the_table_of_the_day_adds_up():
+    plan = planned(case_of(4e6), gap=1e-6)
+    day = plan.tables["day"].query("quarter == '2027Q1'").set_index("hours")
+    assert day.loc["17-09", "racks"] == pytest.approx(0.25 * day.loc["09-17", "racks"])
+    assert (day["racks"] + day["deferrable_racks"] <= day["usable_racks"] + 1e-6).all()
+    mean = (day["deferrable_racks"] * day["hours_per_day"]).sum() / 24
+    assert mean == pytest.approx(busy(plan, "batch"), rel=1e-5)
+
+
+def fails(case: procure.Case, plan: procure.Plan, check: str) -> bool:
+    return Solved(case, built(case), plan).fails(check, plan)
+
+
+WAITS, TOLD = "work that may wait has its requests of the day", "the day is as its tables say"
+CHANGES: list[tuple[str, str, Any, str]] = [
+    ("deferred", "requests_per_s", 1.1, WAITS),
+    ("deferred", "racks", 1.1, WAITS),
+    ("deferred", "lpx_racks", "0.5", WAITS),
+    ("deferred", "hours", "10-12", WAITS),
+    ("deferred", "workload", "day", WAITS),
+    ("deferred", "bucket", "9", WAITS),
+    ("deferred", "work", "prefill", WAITS),
+    ("deferred", "point", "", WAITS),
+    ("deferred", "sku", "hgx-b300", WAITS),
+    ("deferred", "quarter", "2027Q3", WAITS),
+    ("deferred", "site", "b", WAITS),
+    ("day", "racks", 1.1, TOLD),
+    ("day", "deferrable_racks", 1.1, TOLD),
+    ("day", "usable_racks", 1.1, TOLD),
+    ("day", "hours_per_day", 2, TOLD),
+    ("day", "hours", "10-12", TOLD),
+    ("day", "sku", "hgx-b300", TOLD),
+    ("day", "site", "b", TOLD),
+    ("day", "quarter", "2026Q4", TOLD),
+]
+
+
+@pytest.mark.parametrize(("table", "column", "change", "check"), CHANGES)
+def test_each_column_is_held_against_the_others(table, column, change, check):
+    case = case_of(4e6)
+    plan = planned(case, gap=1e-6)
+    frame = plan.tables[table]
+    row = frame.index[frame["quarter"] == "2027Q1"][-1 if table == "day" else 0]
+    was = frame.loc[row, column]
+    frame.loc[row, column] = was * change if isinstance(change, float | int) else type(was)(change)
+    assert fails(case, plan, check)
+
+
+def test_a_row_that_is_left_out_is_named():
+    case = case_of(4e6)
+    for table, check in (("deferred", WAITS), ("day", TOLD)):
+        plan = planned(case, gap=1e-6)
+        plan.tables[table] = plan.tables[table].iloc[1:]
+        assert fails(case, plan, check)
+
+
+def test_prefill_away_from_its_decode_is_named():
+    case = case_of(4e6)
+    plan = planned(case, gap=1e-6)
+    frame = plan.tables["deferred"]
+    moved = frame[(frame["work"] == "prefill") & (frame["quarter"] == "2027Q1") & (frame["hours"] == "17-09")].index[0]
+    frame.loc[moved, "hours"] = "09-17"
+    frame.loc[moved, ["requests_per_s", "racks"]] *= 2.0  # the same requests of the day in half the hours
+    assert fails(case, plan, "prefill happens where decode does")
+
+
+def test_decomposition_and_the_whole_program_agree():
+    case = case_of(12e6, later=10)
+    parts, whole = (planned(case, gap=1e-6, method=method) for method in ("decomposed", "whole"))
+    assert parts.objective_usd == pytest.approx(whole.objective_usd, rel=2e-6)
