@@ -277,6 +277,9 @@ def _inert_columns(case: Resolved) -> Callable[[str, int], set[str]]:
 DRIVES = ("store_bytes", "store_read_bytes_per_s", "store_write_bytes_per_s", "endurance_dwpd")
 """What is read of a kit that is like the drives inside the price of its host."""
 
+WORTH = ("life_years", "haircut")
+"""What is read of the classes of what is bought beside units: how it loses its worth."""
+
 PRICE = frozenset({"price_usd", "price_flash_share"})
 """The price of a SKU and the share of it that is flash; drives inside a host have one where worn ones are replaced."""
 
@@ -285,6 +288,10 @@ def hardware_used(case: Resolved) -> set[str]:
     """Paths of the figures that are read: of SKUs in play, of their classes, paths of their prices, drives in them."""
     catalogue, facts = case.catalogue, case.catalogue.facts
     paths: set[str] = set()
+    if any(catalogue.sku(name).attach_usd > 0 for name in case.settings.may_buy):
+        paths |= {f"hardware/network/{attribute}" for attribute in WORTH}
+    if len(case.tables["expansions"]):
+        paths |= {f"hardware/facility/{attribute}" for attribute in WORTH}
     for name in case.skus_in_play:
         sku = catalogue.sku(name)
         for attribute in READ - _inert_attributes(case, name):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from procure.case import schema as given
 from procure.instance.tables import (
+    BesideTerms,
     Budget,
     BuiltKw,
     Expansion,
@@ -344,6 +345,21 @@ def _built_kw(case: Case) -> pd.DataFrame:
     return BuiltKw.frame(rows)
 
 
+BESIDE = {"attach": "network", "expansion": "facility"}
+"""Classes of depreciation of what is bought beside units: switches, optics and cabling; what sites are expanded by."""
+
+
+def _beside_terms(case: Case) -> pd.DataFrame:
+    drags = any(case.catalogue.sku(name).attach_usd > 0 for name in case.settings.may_buy)
+    used = {"attach": drags, "expansion": len(case.tables["expansions"]) > 0}
+    fact = case.catalogue.fact
+    return BesideTerms.frame(
+        BesideTerms(what, fact(of, "life_years").number * 4, fact(of, "haircut").number)
+        for what, of in BESIDE.items()
+        if used[what]
+    )
+
+
 def busy_kw(case: Case, sku: Sku, share: float) -> float:
     """Mean draw of a unit that is busy all the time, without attach; limits use its maximum.
 
@@ -428,6 +444,7 @@ TABLES: dict[str, Callable[[Case], pd.DataFrame]] = {
     "expansion_adds": _expansion_adds,
     "budget": _budget,
     "opex": _opex,
+    "beside_terms": _beside_terms,
     "space": _space,
     "built_kw": _built_kw,
     "upkeep": _upkeep,

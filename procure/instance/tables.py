@@ -193,6 +193,15 @@ class OpexCap(Row):
     opex_usd: float = col("most that power, space, support and replaced drives may cost", unit="USD")
 
 
+@row("beside_terms")
+class BesideTerms(Row):
+    """How what is bought beside units loses its worth; of what has no row nothing is left."""
+
+    what: str = col("attach, or expansion", key=True)
+    life_quarters: float = col("quarters until nothing is left", unit="quarters")
+    haircut: float = col("factor on the residual value", unit="share")
+
+
 @row("space")
 class Space(Row):
     """Rent of sites that have a contract, or can build for themselves; of others what stands pays all of it."""
@@ -644,7 +653,8 @@ class InstanceRate(Row):
 
 ROWS: tuple[type[Row], ...] = (
     QuarterRow, SkuRow, Price, Fixed, Reserved, ResourceUse, PowerMode, MaxqSaving,
-    FullPowerPrefill, SiteLimit, PodPlaces, Expansion, ExpansionAdd, Budget, OpexCap, Space, BuiltKw,
+    FullPowerPrefill, SiteLimit, PodPlaces, Expansion, ExpansionAdd, Budget, OpexCap, Space,
+    BuiltKw, BesideTerms,
     Upkeep, Workload, Resilience, ShortPrice, TokenPrice, Task, Rate, Length, Serve, Prefill, FirstToken, LinkRow,
     PoolRole, Handover, Nic, PeerReader, Ship, ShipFirstToken, CachedTokens, OutOfReach, Store, ReturnShare, StoreUnit,
     WearPrice, StoreReader, IdleHbm, Parked, Age, Daypart, DaypartRate, Note, LpxCopy,

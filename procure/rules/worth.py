@@ -5,20 +5,25 @@ from __future__ import annotations
 from typing import Protocol
 
 
-class Ages(Protocol):
-    """A SKU as its worth depends on it: lives in quarters, ``haircut`` and ``resale_spread`` as shares."""
+class Depreciates(Protocol):
+    """What loses its worth with age: a life in quarters, ``haircut`` as a share."""
 
     @property
     def life_quarters(self) -> float: ...  # noqa: D102
     @property
-    def book_life_quarters(self) -> float: ...  # noqa: D102
-    @property
     def haircut(self) -> float: ...  # noqa: D102
+
+
+class Ages(Depreciates, Protocol):
+    """A SKU as its worth depends on it: also in the books, and with ``resale_spread`` as a share."""
+
+    @property
+    def book_life_quarters(self) -> float: ...  # noqa: D102
     @property
     def resale_spread(self) -> float: ...  # noqa: D102
 
 
-def residual_usd(paid_usd: float, age_quarters: float, sku: Ages) -> float:
+def residual_usd(paid_usd: float, age_quarters: float, sku: Depreciates) -> float:
     """What a unit is worth: paid · max(0, 1 − age/life) · haircut, never above paid."""
     return paid_usd * max(0.0, 1.0 - max(age_quarters, 0.0) / sku.life_quarters) * min(sku.haircut, 1.0)
 

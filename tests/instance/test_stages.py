@@ -64,9 +64,13 @@ def test_the_same_case_runs_nothing_again(base: Case, primed: Cache) -> None:
     [
         ("hardware.vr-nvl72.price_usd", "x1.1", {"prices"}),
         ("hardware.cmx-enclosure.support_per_year", "x2", {"prices"}),
-        ("hardware.vr-nvl72.attach_usd", "x1.1", {"skus", "fixed", "return_shares", "out_of_reach", "instances"}),
+        (
+            "hardware.vr-nvl72.attach_usd",
+            "x1.1",
+            {"skus", "fixed", "beside_terms", "return_shares", "out_of_reach", "instances"},
+        ),
         ("discount_rate_per_year", 0.02, {"quarters", "out_of_reach", "instances"}),
-        ("budget.budget_usd", "x1.1", {"budget"}),
+        ("budget.budget_usd", "x1.1", {"budget", "opex"}),
         ("orders.price_usd_per_unit", "x1.1", {"fixed", "out_of_reach", "instances"}),
         ("hardware.vr-nvl72.power_idle_kw", "x1.1", {"upkeep"}),
     ],

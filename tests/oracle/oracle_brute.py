@@ -87,6 +87,11 @@ class BruteForce:
         sku = self.sku(batch.sku)
         return batch.paid_usd * max(0.0, 1 - (t - batch.vintage) / (4 * sku.life_years)) * sku.haircut
 
+    def left_of(self, of: str, paid: float, ready: int) -> float:
+        """Present USD at the end of what was bought beside units, by its class."""
+        life, haircut = (float(self.case.catalogue.fact(of, what).value) for what in ("life_years", "haircut"))
+        return paid * max(0.0, 1 - (self.end - ready) / (4 * life)) * haircut * self.factor(self.end)
+
     def price_got(self, batch: Batch, t: int) -> float:
         """Present USD for one unit of a batch that is sold in a quarter, less what its removal costs."""
         sku = self.sku(batch.sku)
@@ -390,6 +395,11 @@ class BruteForce:
         total = sum(usd * self.factor(t) for t, usd in self.payments(bought, grown).items())
         for t, (own, gone) in enumerate(zip(states, self.leaving(bought, sold), strict=True)):
             total += self.upkeep(t, [own, gone], grown) * self.factor(t)
+        for (_, name, _, delivery), n in bought.items():
+            total -= n * self.left_of("network", self.sku(name).attach_usd, delivery)
+        for (i, t), n in grown.items():
+            step = next(r for r in self.service.records["expansions"] if r.Index == i)
+            total -= n * self.left_of("facility", step.capex_usd, t + math.ceil(step.lead_quarters))
         for batch, _, due in self.fixed:
             total += batch.count * due * self.factor(max(batch.vintage, 0))
         for name, batch in self.batches(bought).items():

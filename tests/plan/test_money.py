@@ -117,7 +117,7 @@ def test_shares_of_nameplate_are_premises_and_limits_stay_at_the_maximum(share):
 
 def test_the_residual_value_stands_after_the_last_quarter_at_its_straight_line(plan):
     """Three of twenty quarters used, attach worth nothing."""
-    assert cash(plan, "residual value") == pytest.approx({"2028Q1": -4e6 * (1 - 3 / 20) * 0.8})
+    assert cash(plan, "residual value") == pytest.approx({"2028Q1": -(4e6 * 0.8 + 5e5 * 0.4) * (1 - 3 / 20)})
 
 
 def test_every_payment_is_discounted_from_the_start_of_its_quarter(plan):

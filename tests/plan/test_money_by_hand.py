@@ -85,6 +85,8 @@ def by_hand(plan: Any) -> dict[str, float]:
             pay(line, there, (1 - gb.milestone_order) * amount)
         pay("installation", there, order.count * gb.install_usd)
         pay("residual value", END, -worth(gb, price, END - there))
+        left = 0.4 * (1 - (END - there) / 20)  # of the network: five years, 40%; of a hall nothing
+        pay("residual value", END, -order.count * gb.attach_usd * left)
         for quarter in range(there, END):
             stand[GB][quarter] += order.count
             paid[GB][quarter] += price

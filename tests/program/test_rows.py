@@ -1071,6 +1071,24 @@ def test_the_objective_prices_what_is_short_by_hand(objective, planned, earns):
     assert (held.lb, held.ub) == (least, None if objective == "min_cost" else least)
 
 
+def test_what_is_left_of_attach_and_of_a_hall_is_worked_by_hand():
+    """Two of twenty quarters after delivery, two of sixty after the hall is ready; ordered in quarter 0."""
+
+    def left(tables: Any) -> None:
+        hall(tables)
+        rows(tables, "beside_terms", ("attach", 20.0, 0.4), ("expansion", 60.0, 0.3))
+
+    costs = []
+    for edits in ((hall,), (left,)):
+        repn = generate_standard_repn(made(*edits).cost.expr)
+        costs.append({v.name: c for v, c in zip(repn.linear_vars, repn.linear_coefs, strict=True)})
+    end = 0.96 * 0.96 / 0.98
+    saved = {name: usd - costs[1][name] for name, usd in costs[0].items()}
+    assert saved["buy[a,g,0]"] == pytest.approx(0.01 * 0.4 * (1 - 2 / 20) * end)
+    assert saved["expand[a,hall,0]"] == pytest.approx(7.0 * 0.3 * (1 - 2 / 60) * end)
+    assert saved["buy[a,k,0]"] == pytest.approx(0.0)
+
+
 def test_a_sale_is_paid_late_costs_its_removal_and_idles_until_it_is_out():
     """Sold in quarter 1, paid in 3, right after the end; 60,000 USD of removal, a quarter of idle power and space."""
     model = made(slow_exit)

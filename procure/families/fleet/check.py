@@ -9,13 +9,13 @@ from collections.abc import Callable, Iterable
 import pandas as pd
 
 from procure.instance import Instance
-from procure.instance.tables import Fixed, Price, SkuRow
+from procure.instance.tables import BesideTerms, Expansion, Fixed, Price, SkuRow
 from procure.plan.limits import Rows
 from procure.plan.money import Ledger
 from procure.plan.part import Check
 from procure.plan.plan import Plan
 from procure.plan.standing import Standing
-from procure.plan.tables import Batch, Purchase, Sold
+from procure.plan.tables import Batch, ExpansionOrder, Purchase, Sold
 from procure.plan.tolerance import differ
 from procure.quarter import Quarter
 from procure.rules.worth import book_usd, residual_usd, sale_usd
@@ -129,7 +129,8 @@ def _paid_usd(instance: Instance) -> Callable[[Origin, str, str, int], float]:
 
 
 def cash(ledger: Ledger, instance: Instance, tables: dict[str, pd.DataFrame]) -> None:
-    """Firm orders, support, sales and residual values, by vintage."""
+    """Firm orders, support, sales and residual values, by vintage; the worth of what was bought beside units."""
+    _beside(ledger, instance, tables)
     for firm in instance.rows(Fixed):
         if firm.due_usd > 0:
             ledger.pay(firm.due_t, CostLine.FIRM_ORDERS, firm.site, firm.sku, firm.count * firm.due_usd)
@@ -155,6 +156,23 @@ def cash(ledger: Ledger, instance: Instance, tables: dict[str, pd.DataFrame]) ->
             ledger.pay(t, CostLine.REMOVAL, row.site, row.sku, row.retired * sku.removal_usd)
         if t == end - 1:
             ledger.pay(end, CostLine.RESIDUAL, row.site, row.sku, -row.closing * residual_usd(paid, end - vintage, sku))
+
+
+def _beside(ledger: Ledger, instance: Instance, tables: dict[str, pd.DataFrame]) -> None:
+    """What attach and expansions are worth at the end, by their own lives; sold units leave theirs behind."""
+    end, position = len(instance.quarters), instance.position
+    terms = {r.what: r for r in instance.rows(BesideTerms)}
+    if "attach" in terms:
+        for bought in Purchase.rows(tables["purchases"]):
+            age = end - position[bought.delivery_quarter]
+            usd = bought.count * residual_usd(bought.unit_attach_usd, age, terms["attach"])
+            ledger.pay(end, CostLine.RESIDUAL, bought.site, bought.sku, -usd)
+    if "expansion" in terms:
+        lead = {(r.site, r.expansion): r.lead_quarters for r in instance.rows(Expansion)}
+        for built in ExpansionOrder.rows(tables["expansions"]):
+            age = end - position[built.quarter] - lead[built.site, built.expansion]
+            usd = residual_usd(built.capex_usd, age, terms["expansion"])
+            ledger.pay(end, CostLine.RESIDUAL, built.site, built.expansion, -usd)
 
 
 CHECK = Check(

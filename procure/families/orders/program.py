@@ -12,6 +12,7 @@ from procure.errors import Fault, InputError
 from procure.families.scales import USD_PER_UNIT
 from procure.instance.tables import ExpansionAdd, MaxqSaving, ResourceUse, SiteLimit
 from procure.plan.plan import frame
+from procure.program.beside import beside_residual_usd
 from procure.program.decided import Decided
 from procure.program.declare import first_stage, first_stage_rows
 from procure.program.index import Index, group
@@ -131,12 +132,16 @@ def _room(index: Index, site: str, sku: str, without: Collection[str]) -> float:
 
 
 def add_cost(m: Any, index: Index, terms: Terms) -> None:
-    """Payments for what is ordered, less what it is worth at the end."""
+    """Payments for what is ordered, less what it and what it drags along are worth at the end.
+
+    The second stays where it is when a unit is sold.
+    """
     for site, sku, order_t in index.orders:
         row = index.sku[sku]
         delivery = order_t + int(row.lead_quarters)
         usd = sum(paid * index.discount[t] for t, paid in order_payments(index, sku, order_t).items())
         usd -= residual_usd(index.price[sku, delivery], index.horizon - delivery, row) * index.end_discount
+        usd -= beside_residual_usd(index, "attach", row.attach_usd, delivery)
         terms.add(usd / USD_PER_UNIT, m.buy[site, sku, order_t])
 
 

@@ -10,6 +10,7 @@ import pyomo.environ as pyo
 from procure.families.scales import USD_PER_UNIT
 from procure.instance.tables import MaxqSaving, ResourceUse
 from procure.plan.plan import frame
+from procure.program.beside import beside_residual_usd
 from procure.program.decided import Decided
 from procure.program.declare import first_stage, first_stage_rows
 from procure.program.index import Index, group, lookup
@@ -74,9 +75,12 @@ def expansions_at_most(m: Any, index: Index) -> None:
 
 
 def add_cost(m: Any, index: Index, terms: Terms) -> None:
-    """Expansions, paid when they are ordered."""
+    """Expansions, paid when they are ordered, less what they are worth at the end."""
     for site, name, t in index.expansion_orders:
-        terms.add(index.expansion[site, name].capex_usd * index.discount[t] / USD_PER_UNIT, m.expand[site, name, t])
+        row = index.expansion[site, name]
+        usd = row.capex_usd * index.discount[t]
+        usd -= beside_residual_usd(index, "expansion", row.capex_usd, t + int(row.lead_quarters))
+        terms.add(usd / USD_PER_UNIT, m.expand[site, name, t])
 
 
 def expansions(d: Decided) -> pd.DataFrame:
