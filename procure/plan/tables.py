@@ -279,7 +279,9 @@ class Survival(Row):
     lost: str = col("SKU of which one unit is lost, store, or site", key=True)
     sku: str = col("SKU that the loads work on", word="SKU", key=True)
     racks_needed: float = col("units that they take after it", unit="units", word="units needed")
-    racks_there: float = col("units left for them, not reserved", unit="units", word="units left")
+    racks_there: float = col(
+        "units left for them, not reserved, less what Max-Q does not do", unit="units", word="units left"
+    )
     short_share: float = col("part of what they need that is not there", unit="share", word="not there")
     workloads: str = col("workloads whose racks, caches or site are lost", word="workloads concerned")
     asked: str = col("those of them that ask to survive it", empty="none", word="asked by")

@@ -105,8 +105,8 @@ class After:
         return made
 
     def free(self, place: Place) -> float:
-        """Units of a pool that are not reserved."""
-        return self.s.own[place] - self.s.reserved[place]
+        """Units of a pool that are not reserved, less the work that those at Max-Q do not do."""
+        return self.s.own[place] - self.s.reserved[place] - self.s.slowed(*place)
 
     def units(self, jobs: Iterable[Job], busy: Callable[[str], float]) -> dict[Place, float]:
         """Units that jobs take by pool, a share of each ``busy`` by SKU: whole instances and copies, the rest fluid."""
@@ -186,7 +186,7 @@ def limits(s: Standing, rows: Rows) -> None:
             if needed > DUST:
                 share = s.sku[sku].present_share if lpx and not down else 1.0
                 rows.add("units left after a loss", quarter, site, f"{sku}, {name}", needed,
-                         share * after.free(place) - s.slowed(*place) - down, "racks")  # fmt: skip
+                         share * after.free(place) - down, "racks")  # fmt: skip
 
 
 def elsewhere(plan: Plan, instance: Instance) -> Iterable[str]:
@@ -258,7 +258,7 @@ def _found(after: After) -> dict[tuple[str, str, Lost, str, str], Row]:
         quarter, site, sku = place
         there = after.free(place)
         needed = after.units(jobs, after.capped)[place]
-        down = likely_down(int(there), s.sku[sku].availability)
+        down = likely_down(int(s.own[place] - s.reserved[place]), s.sku[sku].availability)
         found[quarter, site, Lost.RACK, sku, sku] = Row(needed, there - 1, {j.workload for j in jobs}, down)
     for place, jobs in pools.items():
         quarter, site, sku = place

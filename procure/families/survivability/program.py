@@ -19,7 +19,7 @@ from procure.program.instances import Kind, Work, row_of, whole_kinds, work_of
 from procure.program.linear import Terms
 from procure.program.losses import Done, asked, in_full, left_busy, losses, work_after
 from procure.program.part import Part
-from procure.program.present import add_slowed
+from procure.program.present import add_slowed, maxq_shares
 from procure.rules.failures import likely_down
 from procure.schema import RECOMPUTE, CacheLoss, Lost, Role, SkuKind, Tier
 from procure.timekey import TimeKey
@@ -402,6 +402,14 @@ def units_needed(d: Decided, pool: Pool, loads: list[Load], busy: float, lost: M
 
 
 def free_units(d: Decided, site: str, sku: str, t: int) -> float:
+    """Units of a pool that are not reserved, less the work that those at Max-Q do not do."""
+    modes = d.table("power_modes")
+    here = (modes["quarter"] == d.names[t]) & (modes["site"] == site) & (modes["sku"] == sku)
+    slowed = (1.0 - d.index.of(maxq_shares).get(sku, 1.0)) * float(modes.loc[here, "maxq"].sum())
+    return _units(d, site, sku, t) - slowed
+
+
+def _units(d: Decided, site: str, sku: str, t: int) -> float:
     """Units of a pool that are not reserved."""
     own = d.value.whole(d.m.own[site, sku, t]) if (site, sku, t) in d.index.in_stock else 0
     return own - d.index.reserved.get((t, site, sku), 0.0)
@@ -465,13 +473,14 @@ def _lpx_survival(d: Decided, found: dict[Pool, list[Load]]) -> list[tuple[Any, 
 
 
 def _told(
-    d: Decided, pool: Pool, kind: Lost, lost: str, units: tuple[float, float], loads: list[Load]
+    d: Decided, pool: Pool, kind: Lost, lost: str, amounts: tuple[float, float], loads: list[Load]
 ) -> tuple[Any, ...]:  # fmt: skip
     """A row of ``survival``: units needed and there after a loss, for the loads that it concerns."""
     site, sku, at = pool
-    needed, there = units
+    needed, there = amounts
     workloads = sorted({load.what.workload for load in loads})
-    down = likely_down(int(there + 1.0), d.index.sku[sku].availability) if kind is Lost.RACK else 0
+    units = int(_units(d, site, sku, at.t))
+    down = likely_down(units, d.index.sku[sku].availability) if kind is Lost.RACK else 0
     short = max(0.0, 1.0 - max(there, 0.0) / needed)
     asking = [w for w in workloads if w in d.index.of(asked) and _asks(d.index.of(asked)[w], kind)]
     return (d.names[at.t], site, kind.value, lost, sku, needed, there, short, ", ".join(workloads), ", ".join(asking),
