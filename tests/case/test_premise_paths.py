@@ -28,7 +28,8 @@ WORDS = {
     "flash_writes": "write_through", "flash_wear": "replace", "sla_tier": "great", "workloads.sla_tier": "great",
     "workloads.kv_format": "bf16", "reuse_curve": "none", "returns": "high", "power_basis": "facility",
     "available_from": "2027Q2", "last_order": "2027Q1", "points": "low", "instance_roles": "shared", "resale": "all",
-    "cache_moves": "exclusive", "power_modes": "by_quarter",
+    "cache_moves": "exclusive", "power_modes": "by_quarter", "cache_loss": "store", "resilience": "n+1",
+    "read_ports": "prefill",
     "objective": "max_margin",
     "dayparts": "clock", "day_shape": "voice",
 }  # fmt: skip
