@@ -161,7 +161,7 @@ def linked_sites(
 
 
 def rich() -> Case:
-    """A bit of everything: firm order, old fleet, reservation, hall, budget, LPX, two workloads."""
+    """A bit of everything: firm order, old fleet, reservation, rent, hall, budget, LPX, two workloads."""
     names = ["site", "expansion", "power_kw", "positions", "area_m2", "capex_usd", "lead_quarters", "max_count"]
     firm = ["site", "sku", "count", "delivery", "price_usd_per_unit"]
     code = {"scenario": "large-coding", "context_cap_tokens": 131_072, "card": "gpt-oss-120b", "tps_user": 800}
@@ -176,6 +176,13 @@ def rich() -> Case:
             "orders": pd.DataFrame([("a", "vr-nvl72", 1, "2027Q1", 8e6)], columns=firm),
             "fleet": fleet(("a", "hgx-h200", 4, "2023Q1", 3e5)),
             "budget": budget(6e7, 2e7, 2e7),
+            "rent": pd.DataFrame(
+                [("old", "provider", "hgx-h100", 3, 0.1, 0, "2027Q3"), ("new", "a", "vr-nvl72", 1, 0.5, 1, "2027Q2")],
+                columns=["offer", "site", "sku", "most_units", "usd_per_gpu_hour", "lead_quarters", "to_quarter"],
+            ),
+            "rented": pd.DataFrame(
+                [("old", 1, "2026Q3", "2027Q1")], columns=["offer", "count", "from_quarter", "until_quarter"]
+            ),
             "reserved": pd.DataFrame(
                 [("a", "vr-nvl72", "2027Q2", 1, "training")], columns=["site", "sku", "quarter", "count", "purpose"]
             ),

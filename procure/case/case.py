@@ -11,7 +11,7 @@ from typing import Any, cast
 import pandas as pd
 import tomli_w
 
-from procure.case import checks
+from procure.case import checks, rent
 from procure.case import doubts as in_doubt
 from procure.case.cards import copy_cards
 from procure.case.change import changed
@@ -138,10 +138,11 @@ class Case(Resolved):
         said = [*doubts, *(doubt for rows in tables.values() for doubt in rows.doubts)]
         said += in_doubt.packages(tables, catalogue)
         found, cards = checks.references(checks.Names(tables, catalogue, folder))
-        faults += found + checks.duplicates(tables)
+        faults += found + checks.duplicates(tables) + rent.prices(tables["rent"], catalogue)
         if faults or settings is None:
             raise InputError(faults)
         said += in_doubt.units(tables) + in_doubt.sizes(tables, settings.may_buy, catalogue)
+        said += in_doubt.providers(tables)
         said += in_doubt.unsold(tables["fleet"]) if "resale" in settings_used and settings.resale == "none" else []
         used += [f"case.toml {name}: premise case/{name}" for name in settings_used]
         filled = fill(tables, settings, catalogue, cards)

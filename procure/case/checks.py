@@ -9,6 +9,7 @@ from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
 
+from procure.case import rent
 from procure.case.days import day_faults, mean_faults, own_days
 from procure.case.defaults import LENGTH_COLUMNS
 from procure.case.rows import Cell, Rows
@@ -56,7 +57,11 @@ class Names:
         return {
             "workload": [str(row["workload"]) for row in self.tables["workloads"].rows if row.get("workload")],
             "site": sorted({str(row["site"]) for row in self.tables["sites"].rows if row.get("site")}),
+            "place": sorted(
+                {str(row["site"]) for t in ("sites", "rent") for row in self.tables[t].rows if row.get("site")}
+            ),
             "sku": sorted(self.catalogue.skus),
+            "offer": [str(row["offer"]) for row in self.tables["rent"].rows if row.get("offer")],
             "scenario": sorted(self.catalogue.packaged.scenarios),
             "precision": sorted(precision_names()),
             "reuse_curve": (*self.catalogue.packaged.curves, *self._own_curves),
@@ -174,6 +179,7 @@ def agreement(tables: Tables, settings: Settings, catalogue: Catalogue, cards: M
     faults += _owned(tables, catalogue, quarters)
     faults += _between_sites(tables, catalogue)
     faults += _second_site(tables, settings)
+    faults += rent.agreement(tables, catalogue, quarters)
     return faults
 
 

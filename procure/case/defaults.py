@@ -70,6 +70,7 @@ class Filled:
 def fill(tables: Mapping[str, Rows], settings: Settings, catalogue: Catalogue, cards: Mapping[str, Card]) -> Filled:
     """Fill the empty optional cells of every table in place."""
     filled = Filled()
+    _rent(tables["rent"], catalogue, filled)
     for name, table in TABLES.items():
         rows = tables[name]
         for column in table.columns:
@@ -93,6 +94,24 @@ def fill(tables: Mapping[str, Rows], settings: Settings, catalogue: Catalogue, c
     for row in tables["hardware"].rows:
         row["kind"] = row["kind"] or Evidence.USER.value
     return filled
+
+
+def rent_price(row: Mapping[str, Cell], quantity: str) -> str:
+    """The path of a figure of the packaged price that an offer of rent names."""
+    return f"rent_price/{row['sku']}/{row['market_price']}/{quantity}"
+
+
+def _rent(rows: Rows, catalogue: Catalogue, filled: Filled) -> None:
+    """Price and minimum term of the offers that name a packaged price."""
+    for line, row in zip(rows.lines, rows.rows, strict=True):
+        if row.get("market_price") is None:
+            continue
+        for column in ("usd_per_gpu_hour", "min_term_quarters"):
+            path = rent_price(row, column)
+            if row.get(column) is None:
+                number = catalogue.premise(path).number
+                row[column] = int(number) if column == "min_term_quarters" else number
+                filled.note("rent", line, column, f"the packaged price {row['market_price']} of {row['sku']}", path)
 
 
 def input_lengths(base: Mapping[str, float], stated: Mapping[str, float]) -> dict[str, float]:

@@ -6,6 +6,7 @@ A doubt is a :class:`~procure.errors.Fault` that stops nothing: its ``expected``
 
 from __future__ import annotations
 
+import difflib
 import re
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -160,6 +161,18 @@ def unsold(fleet: Rows) -> list[Fault]:
         'State resale = "existing" in case.toml to let the plan sell them, or resale = "none" to say that it may not.'
     )
     return [Fault(fleet.file, lines[0], "retirable", "true", expected, hint)]
+
+
+def providers(tables: Mapping[str, Rows]) -> list[Fault]:
+    """Offers of rent at a location that is spelt nearly as a site is: units there take nothing of the site."""
+    sites = {str(row["site"]) for row in tables["sites"].rows}
+    doubts = []
+    for rows, line, row in _each(tables, "rent"):
+        site = str(row["site"])
+        if site not in sites and (near := difflib.get_close_matches(site.lower(), map(str.lower, sites), n=1)):
+            expected = "Understood as the provider's location: no site of sites.csv has that name."
+            doubts.append(_doubt(rows, line, "site", site, expected, f"Write the site's name if {near[0]} was meant."))
+    return doubts
 
 
 def unread(rows: Rows, read: Container[str]) -> list[Fault]:

@@ -71,6 +71,11 @@ class Resolved:
 
     @property
     def skus_in_play(self) -> tuple[str, ...]:
-        """Names of the SKUs that exist, are on order, or may be bought, in order."""
-        standing = {*self.tables["fleet"]["sku"], *self.tables["orders"]["sku"]}
+        """Names of the SKUs that exist, are on order, or may be bought or rented, in order."""
+        standing = {*self.tables["fleet"]["sku"], *self.tables["orders"]["sku"], *self.tables["rent"]["sku"]}
         return tuple(sorted(standing | set(self.settings.may_buy)))
+
+    @property
+    def providers(self) -> tuple[str, ...]:
+        """Locations of providers, where rented units stand and no others, in order."""
+        return tuple(sorted(set(self.tables["rent"]["site"]) - set(self.tables["sites"]["site"])))

@@ -312,6 +312,71 @@ class Expansion(Row):
     )
 
 
+@row("rent", when_absent="Nothing can be rented.")
+class Rent(Row):
+    """Units that can be rented by the quarter, one row for each offer.
+
+    At a site of sites.csv they stand like units of its own: they take its power and places, and pay for both. At any
+    other they stand at the provider, a site of its own without limits whose power and space are in the price. Rent pays
+    for use, support, attach and installation.
+    """
+
+    offer: str = col("Name of the offer.", key=True)
+    site: str = col(
+        "A site of sites.csv, where the units then stand and take power and places; any other name is the provider's "
+        "location."
+    )
+    sku: str = col("A gpu SKU of the catalogue or of hardware.csv; also one past its last order.", reference="sku")
+    most_units: int = col("Most units rented at once.", unit="units", minimum=1)
+    usd_per_gpu_hour: float = col(
+        "Price of one GPU, every hour of the quarter.",
+        unit="USD/GPU-hour",
+        empty="the packaged price that market_price names",
+        minimum=0.0,
+    )
+    usd_per_unit_month: float = col(
+        "Price of one unit, instead of one by GPU and hour.", unit="USD/unit/month", empty="not used", minimum=0.0
+    )
+    market_price: str = col(
+        "Which packaged price and minimum term of the SKU, where none is stated.",
+        empty="none: the price is stated",
+        choices=("on_demand", "contract_1y", "spot"),
+    )
+    lead_quarters: float = col(
+        "From order to use; rounded up to whole quarters.",
+        unit="quarters",
+        empty="premise column/rent.lead_quarters",
+        minimum=0.0,
+    )
+    min_term_quarters: int = col(
+        "Quarters that are paid for at least, once rent begins.",
+        unit="quarters",
+        empty="that of the packaged price, else premise column/rent.min_term_quarters",
+        minimum=1,
+    )
+    from_quarter: str = col(
+        "First quarter in which units may stand.", kind="quarter", empty="as soon as the SKU is available"
+    )
+    to_quarter: str = col("Last quarter in which units may stand.", kind="quarter", empty="no end")
+    charged_to: str = col(
+        "Whether rent is an expense, or draws on the budget of capital.",
+        empty="premise column/rent.charged_to",
+        choices=("opex", "capital"),
+    )
+
+
+@row("rented", when_absent="Nothing is rented when the plan begins.")
+class Rented(Row):
+    """Units that are rented, or ordered for rent, when the plan begins; after their term they stay or go back."""
+
+    offer: str = col("An offer of rent.csv, whose price they pay.", key=True, reference="offer")
+    count: int = col(_COUNT, unit="units", minimum=1)
+    from_quarter: str = col("First quarter of use; the past for those that stand.", key=True, kind="quarter")
+    until_quarter: str = col(
+        "Last quarter that is paid for in any case; the past where they may go back at once.", key=True, kind="quarter"
+    )
+
+
 @row("reserved", when_absent="Everything owned may serve.")
 class Reserved(Row):
     """Units held for something else, such as training or a customer."""
@@ -330,8 +395,10 @@ class Link(Row):
     A row is one direction, and holds from its quarter on until the next row of the same two sites.
     """
 
-    from_site: str = col("Where prompts are prefilled: a site of sites.csv.", key=True, reference="site")
-    to_site: str = col("Where they are decoded: another site of sites.csv.", key=True, reference="site")
+    from_site: str = col(
+        "Where prompts are prefilled: a site of sites.csv, or the location of a provider.", key=True, reference="place"
+    )
+    to_site: str = col("Where they are decoded: another one.", key=True, reference="place")
     from_quarter: str = col("The row holds from this quarter on.", key=True, kind="quarter")
     bandwidth_gbit_per_s: float = col("Bandwidth in this direction; 0 for no link.", unit="Gbit/s", minimum=0.0)
     other_traffic_share: float = col(
@@ -355,7 +422,7 @@ class Link(Row):
 class Pool(Row):
     """Hardware that may only prefill, or only decode, at a site; GPU SKUs that are not listed do both."""
 
-    site: str = col(_SITE, key=True, reference="site")
+    site: str = col("A site of sites.csv, or the location of a provider of rent.csv.", key=True, reference="place")
     sku: str = col("A GPU SKU of the catalogue or of hardware.csv.", key=True, reference="sku")
     role: str = col("What its units may do.", choices=("prefill", "decode"))
 
@@ -527,6 +594,8 @@ ROWS: tuple[type[Row], ...] = (
     Fleet,
     Order,
     Expansion,
+    Rent,
+    Rented,
     Reserved,
     Link,
     Pool,

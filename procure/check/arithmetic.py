@@ -16,7 +16,8 @@ from procure.check.tables import Finding
 from procure.check.whole import whole_instances
 from procure.instance import build
 from procure.instance.first_token import Best, at_best
-from procure.instance.tables import Note, Prefill, Serve, SkuRow
+from procure.instance.standing import rent_windows
+from procure.instance.tables import Note, Prefill, RentOffer, Serve, SkuRow
 from procure.quarter import quarter_ranges
 from procure.schema import RECOMPUTE, Resource, SkuKind
 
@@ -75,6 +76,15 @@ def _arrivals(supply: Supply) -> list[Finding]:
         order, quarter = supply.quarters[row.first_order_t], supply.quarters[t]
         text = f"{row.sku}: ordered in {order}, it can stand in {quarter} ({row.lead_quarters:.0f} quarters)."
         rows.append(Finding("Orders that can arrive", quarter, row.sku, t, np.nan, "quarter", True, text, ""))
+    for offer in supply.instance.rows(RentOffer):
+        if offer.first_t <= offer.last_start_t:
+            first, last = supply.quarters[offer.first_t], supply.quarters[offer.last_t]
+            text = f"{offer.offer}: up to {offer.most_units} {offer.sku} for rent at {offer.site}, {first} to {last}, "
+            term = "1 quarter" if offer.min_term_quarters == 1 else f"{offer.min_term_quarters} quarters"
+            text += f"{offer.usd_per_quarter:,.0f} USD a quarter each, {term} at least."
+            rows.append(
+                Finding("Orders that can arrive", first, offer.offer, offer.first_t, np.nan, "quarter", True, text, "")
+            )
     return rows
 
 
@@ -197,10 +207,12 @@ def _in_time(supply: Supply) -> list[Finding]:
 
 
 def _carried(supply: Supply) -> list[Finding]:
-    """Load of the fleet and firm orders in the quarters before any GPU order can arrive."""
+    """Load of the fleet, firm orders and running rent in the quarters before GPUs can be ordered or rented."""
     name = "What stands or is on the way, before own orders arrive"
     gpus = [sku for sku, kind in supply.kind.items() if kind == SkuKind.GPU]
-    first = min((supply.arrival[sku] for sku in gpus if sku in supply.arrival), default=len(supply.quarters))
+    arrivals = [supply.arrival[sku] for sku in gpus if sku in supply.arrival]
+    arrivals += [offer.first_t for offer in supply.instance.rows(RentOffer) if offer.first_t <= offer.last_start_t]
+    first = min(arrivals, default=len(supply.quarters))
     rows: list[Finding] = []
     for t in range(min(first, len(supply.quarters))):
         kept, again = least_load(supply, t, reuse=True), least_load(supply, t, reuse=False)
@@ -292,8 +304,22 @@ def _of_power(table: pd.DataFrame) -> pd.DataFrame:
     return table[table["resource"] == Resource.POWER]
 
 
+def _kw_at_providers(supply: Supply, t: int) -> float:
+    """Power of all units that can be rented at providers: no less than what their work would draw at the sites."""
+    case, sites = supply.case, supply.case.tables["sites"]
+    kw = 0.0
+    for offer, at in rent_windows(supply.instance.tables):
+        if at == t and offer.site in case.providers:
+            sku = case.catalogue.sku(offer.sku)
+            kw += offer.most_units * (sku.power_kw + sku.attach_kw)
+    return float(kw * max(1.0, *sites["pue"]))
+
+
 def _power(supply: Supply) -> list[Finding]:
-    """Least power for the demand, every request on the pool that draws least for it, against what sites can have."""
+    """Least power for the demand, every request on the pool that draws least for it, against what sites can have.
+
+    What can be rented at providers draws on no site: it is taken off, at its own power, which is in the case's favour.
+    """
     name = "Power for the demand on the most efficient pools"
     use = _of_power(_saving(supply)).groupby("sku")["per_unit"].min()
     usable = supply.table("skus").set_index("sku")["usable_share"]
@@ -315,7 +341,8 @@ def _power(supply: Supply) -> list[Finding]:
     for t, limit in zip(built.index.tolist(), built.tolist(), strict=True):
         ready = steps[steps["lead_quarters"] <= t]
         most = float(limit) + float((ready["adds"] * ready["max_count"]).sum())
-        value, when = float(needed.get(t, 0.0)), supply.quarters[t]
+        value = max(float(needed.get(t, 0.0)) - _kw_at_providers(supply, t), 0.0)
+        when = supply.quarters[t]
         text = f"{supply.quarters[t]}: {value / 1e3:.1f} MW of {limit / 1e3:.1f} MW built"
         text += f", {most / 1e3:.1f} MW with every expansion that can be ready." if most > limit else "."
         holds = value <= most + 1e-6

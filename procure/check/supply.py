@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from procure.instance.tables import SkuRow
+from procure.instance.standing import rent_windows
+from procure.instance.tables import Fixed, Rented, RentOffer, Reserved, SkuRow
 
 if TYPE_CHECKING:
     from procure.case import Case
@@ -33,20 +35,19 @@ class Supply:
 
     @cached_property
     def firm(self) -> Any:
-        """Units of fleet and firm orders by quarter (rows) and SKU (columns), reserved ones taken off."""
+        """Units of fleet, firm orders and running rent by quarter (rows) and SKU (columns), reserved ones taken off."""
+        units: dict[tuple[int, str], float] = defaultdict(float)
         steps = range(len(self.quarters))
-        fixed, held = self.table("fixed"), self.table("reserved")
-        names = list(self.table("skus")["sku"])
-        return pd.DataFrame(
-            {
-                sku: [
-                    float(fixed.loc[(fixed["sku"] == sku) & (fixed["vintage_t"] <= t), "count"].sum())
-                    - float(held.loc[(held["sku"] == sku) & (held["t"] == t), "count"].sum())
-                    for t in steps
-                ]
-                for sku in names
-            }
-        )
+        of_offer = {offer.offer: offer.sku for offer in self.instance.rows(RentOffer)}
+        for group in self.instance.rows(Fixed):
+            for t in steps[max(group.vintage_t, 0) :]:
+                units[t, group.sku] += group.count
+        for rent in self.instance.rows(Rented):
+            for t in steps[max(rent.from_t, 0) : rent.until_t + 1]:
+                units[t, of_offer[rent.offer]] += rent.count
+        for held in self.instance.rows(Reserved):
+            units[held.t, held.sku] -= held.count
+        return pd.DataFrame({sku: [units[t, sku] for t in steps] for sku in self.table("skus")["sku"]})
 
     @cached_property
     def arrival(self) -> dict[str, int]:
@@ -65,7 +66,13 @@ class Supply:
 
     def can_stand(self, sku: str, t: int) -> bool:
         """Whether any unit of a SKU can stand in a quarter."""
-        return float(self.firm[sku][t]) > 0 or self.arrival.get(sku, len(self.quarters)) <= t
+        ordered = self.arrival.get(sku, len(self.quarters)) <= t
+        return float(self.firm[sku][t]) > 0 or ordered or (sku, t) in self.rentable
+
+    @cached_property
+    def rentable(self) -> set[tuple[str, int]]:
+        """(SKU, t) where units can be rented, or are."""
+        return {(offer.sku, t) for offer, t in rent_windows(self.instance.tables)}
 
     @cached_property
     def decode(self) -> pd.DataFrame:

@@ -134,7 +134,8 @@ def _kept_elsewhere(plan: Plan, target: Path) -> str:
     except OSError:
         orders = ", ".join(f"{r['quarter']} {r['site']} {r['count']} {r['sku']}" for r in plan.summary["purchases"])
         sales = ", ".join(f"{r['quarter']} {r['site']} {r['count']} {r['sku']}" for r in plan.summary["sales"])
-        told = f"It orders: {orders or 'nothing'}. It sells: {sales or 'nothing'}."
+        rents = ", ".join(f"{r['quarter']} {r['offer']} {r['count']} {r['sku']}" for r in plan.summary["rents"])
+        told = f"It orders: {orders or 'nothing'}. It rents: {rents or 'nothing'}. It sells: {sales or 'nothing'}."
         return f"{left} This plan could not be stored anywhere. {told}"
     return f"{left} This plan is kept in {spare}; `procure report {spare}` makes its workbook and page."
 

@@ -15,6 +15,7 @@ from procure.families.wording import Cause, Full, Moved, RowWords, Words
 
 NAMES = (
     "fleet",
+    "rent",
     "demand",
     "prefill",
     "links",

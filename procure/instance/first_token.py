@@ -264,6 +264,7 @@ def _possible(tables: Mapping[str, pd.DataFrame]) -> list[Way]:
 
 READ = (
     "prefill", "ships", "rates", "workloads", "ages", "skus", "fixed", "resource_use", "quarters", "pool_roles",
+    "rent_offers", "rented",
 )  # fmt: skip
 """Tables that :func:`out_of_reach` reads."""
 

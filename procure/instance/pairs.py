@@ -10,7 +10,10 @@ from procure.instance.first_token import LEAST
 from procure.instance.standing import Standing
 from procure.instance.tables import Ship, ShipFirstToken
 
-READ = ("prefill", "serve", "ships", "ship_first_token", "skus", "fixed", "resource_use", "quarters", "pool_roles")
+READ = (
+    "prefill", "serve", "ships", "ship_first_token", "skus", "fixed", "resource_use", "quarters", "pool_roles",
+    "rent_offers", "rented",
+)  # fmt: skip
 """Tables that :func:`kept` reads."""
 
 

@@ -30,6 +30,7 @@ F = TypeVar("F")
 
 READ = (
     "serve", "prefill", "rates", "skus", "workloads", "resilience", "fixed", "resource_use", "quarters", "pool_roles",
+    "rent_offers", "rented",
 )  # fmt: skip
 """Tables that instances follow from."""
 SIZES = ["t", "workload", "bucket", "deployment", "gpus", "share"]

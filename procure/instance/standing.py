@@ -7,13 +7,26 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from procure.instance.tables import Fixed, PoolRole, SkuRow
+from procure.instance.tables import Fixed, PoolRole, Rented, RentOffer, SkuRow
 from procure.schema import Role
+
+
+def rent_windows(tables: Mapping[str, pd.DataFrame]) -> list[tuple[RentOffer, int]]:
+    """Offers of rent, each with every quarter in which its units may be rented, or are since the plan began."""
+    begun: dict[str, int] = {}
+    for r in Rented.rows(tables["rented"]):
+        begun[r.offer] = min(begun.get(r.offer, r.from_t), r.from_t)
+    found = []
+    for offer in RentOffer.rows(tables["rent_offers"]):
+        never = offer.last_t + 1
+        first = min(offer.first_t if offer.first_t <= offer.last_start_t else never, begun.get(offer.offer, never))
+        found += [(offer, t) for t in range(max(first, 0), offer.last_t + 1)]
+    return found
 
 
 @dataclass(frozen=True)
 class Standing:
-    """Units that may stand: in the fleet, on firm order, or ordered in time.
+    """Units that may stand: in the fleet, on firm order, ordered in time, or rented.
 
     Attributes:
         units: (site, SKU, t).
@@ -25,7 +38,7 @@ class Standing:
 
     @classmethod
     def of(cls, tables: Mapping[str, pd.DataFrame]) -> Standing:
-        """From the tables ``resource_use``, ``skus``, ``fixed``, ``quarters`` and ``pool_roles`` of an instance."""
+        """From the tables ``resource_use``, ``skus``, ``fixed``, ``quarters``, ``pool_roles`` and those of rent."""
         use = tables["resource_use"]
         allowed = set(zip(use["site"], use["sku"], strict=True))
         orders = {
@@ -37,8 +50,9 @@ class Standing:
         for r in Fixed.rows(tables["fixed"]):
             first[r.site, r.sku] = min(first.get((r.site, r.sku), r.vintage_t), r.vintage_t)
         quarters = tables["quarters"]["t"].tolist()
-        units = frozenset((*place, t) for place, start in first.items() for t in quarters if t >= start)
-        return cls(units, {(r.site, r.sku): r.role for r in PoolRole.rows(tables["pool_roles"])})
+        units = {(*place, t) for place, start in first.items() for t in quarters if t >= start}
+        units |= {(offer.site, offer.sku, t) for offer, t in rent_windows(tables)}
+        return cls(frozenset(units), {(r.site, r.sku): r.role for r in PoolRole.rows(tables["pool_roles"])})
 
     @property
     def sites(self) -> list[str]:

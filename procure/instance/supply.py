@@ -23,6 +23,8 @@ from procure.instance.tables import (
     PowerMode,
     Price,
     QuarterRow,
+    Rented,
+    RentOffer,
     Reserved,
     ResourceUse,
     SiteLimit,
@@ -269,14 +271,64 @@ def _site_limits(case: Case) -> pd.DataFrame:
 
 
 def _pods(case: Case) -> pd.DataFrame:
+    """Pods of the sites; a provider has as many as his offers can fill."""
     s = case.settings
     rows = []
+    for site in case.providers:
+        places = sum(r.most_units * case.catalogue.sku(r.sku).pod_slots for r in _offers(case) if r.site == site)
+        most = math.ceil(places / s.nvl72_per_pod)
+        rows.append(PodPlaces(site, most, s.nvl72_per_pod, s.lpx_per_pod, s.cmx_racks_per_pod, 0))
     frame = case.tables["sites"]
     for site, first in _sites(case).items():
         most = int(frame.loc[frame["site"] == site, "pods_max"].max())
         crosses = int(first.cmx_crosses_pods)
         rows.append(PodPlaces(site, most, s.nvl72_per_pod, s.lpx_per_pod, s.cmx_racks_per_pod, crosses))
     return PodPlaces.frame(rows)
+
+
+def _offers(case: Case) -> list[given.Rent]:
+    return given.Rent.rows(case.tables["rent"])
+
+
+def _rent_offers(case: Case) -> pd.DataFrame:
+    """Offers with their prices by quarter and their windows as positions of quarters.
+
+    A price by GPU and hour is paid for every hour of a quarter. Rent begins no sooner than the lead allows, nor before
+    the SKU is available, and so that its term ends in the window; a window that goes on after the horizon holds terms
+    that do.
+    """
+    rows = []
+    start, end = case.quarters[0].index, len(case.quarters) - 1
+    for r in _offers(case):
+        sku = case.catalogue.sku(r.sku)
+        hourly = r.usd_per_gpu_hour * sku.gpus * HOURS_PER_QUARTER
+        monthly = r.usd_per_unit_month * MONTHS_PER_QUARTER
+        begins = [Quarter(q).index - start for q in (r.from_quarter, sku.available_from) if q]
+        closes = Quarter(r.to_quarter).index - start if r.to_quarter else end + r.min_term_quarters
+        rows.append(
+            RentOffer(
+                offer=r.offer,
+                site=r.site,
+                sku=r.sku,
+                most_units=r.most_units,
+                usd_per_quarter=monthly if math.isnan(hourly) else hourly,
+                lead_quarters=math.ceil(r.lead_quarters),
+                min_term_quarters=r.min_term_quarters,
+                first_t=max(math.ceil(r.lead_quarters), *begins, 0),
+                last_start_t=min(closes - r.min_term_quarters + 1, end),
+                last_t=min(closes, end),
+                capital=int(r.charged_to == "capital"),
+            )
+        )
+    return RentOffer.frame(rows)
+
+
+def _rented(case: Case) -> pd.DataFrame:
+    start = case.quarters[0].index
+    return Rented.frame(
+        Rented(r.offer, Quarter(r.from_quarter).index - start, Quarter(r.until_quarter).index - start, r.count)
+        for r in given.Rented.rows(case.tables["rented"])
+    )
 
 
 def _expansions(case: Case) -> pd.DataFrame:
@@ -372,7 +424,10 @@ def busy_kw(case: Case, sku: Sku, share: float) -> float:
 
 
 def _upkeep(case: Case) -> pd.DataFrame:
+    """Power and space of units at the sites; at a provider's both are in the rent."""
     rows, s = [], case.settings
+    at_providers = {(r.site, r.sku) for r in _offers(case) if r.site in case.providers}
+    rows += [Upkeep(site, sku, 0.0, 0.0, 0.0, 0.0) for site, sku in sorted(at_providers)]
     for site in _sites(case).values():
         for sku in skus_in_play(case):
             if not stands_on(sku, site):
@@ -442,6 +497,8 @@ TABLES: dict[str, Callable[[Case], pd.DataFrame]] = {
     "pods": _pods,
     "expansions": _expansions,
     "expansion_adds": _expansion_adds,
+    "rent_offers": _rent_offers,
+    "rented": _rented,
     "budget": _budget,
     "opex": _opex,
     "beside_terms": _beside_terms,

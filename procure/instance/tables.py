@@ -177,6 +177,33 @@ class ExpansionAdd(Row):
     adds: float = col("amount of each")
 
 
+@row("rent_offers")
+class RentOffer(Row):
+    """Units that can be rented; an offer that stands at no site of its own has its provider's location as a site."""
+
+    offer: str = col("name", key=True)
+    site: str = col("site at which its units stand and serve", reference="pods.site")
+    sku: str = col("SKU", reference="skus.sku")
+    most_units: int = col("units rented at once, at most", unit="units")
+    usd_per_quarter: float = col("USD per unit and quarter of use", unit=_USD_PER_QUARTER)
+    lead_quarters: int = col("whole quarters from order to use", unit="quarters")
+    min_term_quarters: int = col("quarters that are paid for once rent begins, used or not", unit="quarters")
+    first_t: int = col("first quarter in which rent can begin")
+    last_start_t: int = col("last quarter in which rent can begin so that its term ends in the offer's window")
+    last_t: int = col("last quarter of the horizon in which its units may stand")
+    capital: int = col("1 where rent draws on the budget of capital")
+
+
+@row("rented")
+class Rented(Row):
+    """Units rented, or ordered for rent, when the plan begins."""
+
+    offer: str = col("offer", key=True, reference="rent_offers.offer")
+    from_t: int = col("first quarter of use, negative for the past", key=True)
+    until_t: int = col("last quarter that is paid for in any case", key=True)
+    count: int = col("units", unit="units")
+
+
 @row("budget")
 class Budget(Row):
     """Capital spending that is allowed; a quarter without a row has no limit."""
@@ -653,8 +680,8 @@ class InstanceRate(Row):
 
 ROWS: tuple[type[Row], ...] = (
     QuarterRow, SkuRow, Price, Fixed, Reserved, ResourceUse, PowerMode, MaxqSaving,
-    FullPowerPrefill, SiteLimit, PodPlaces, Expansion, ExpansionAdd, Budget, OpexCap, Space,
-    BuiltKw, BesideTerms,
+    FullPowerPrefill, SiteLimit, PodPlaces, Expansion, ExpansionAdd, RentOffer, Rented, Budget,
+    OpexCap, Space, BuiltKw, BesideTerms,
     Upkeep, Workload, Resilience, ShortPrice, TokenPrice, Task, Rate, Length, Serve, Prefill, FirstToken, LinkRow,
     PoolRole, Handover, Nic, PeerReader, Ship, ShipFirstToken, CachedTokens, OutOfReach, Store, ReturnShare, StoreUnit,
     WearPrice, StoreReader, IdleHbm, Parked, Age, Daypart, DaypartRate, Note, LpxCopy,

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from procure.instance.tables import Fixed, Serve, SkuRow, Space
+from procure.instance.tables import Fixed, Rented, RentOffer, Serve, SkuRow, Space
 from procure.plan.extrapolation import extrapolation_shares
 from procure.plan.placement import moved_share
 from procure.plan.premises import evidence_shares, premises_table
 from procure.plan.provenance import premises_summary
+from procure.plan.rents import rents_summary
 from procure.plan.sales import sales_summary
 from procure.plan.status import SERVED, is_short
 from procure.plan.tables import TABLES, Check, Purchase, Service, UnitCost
@@ -126,6 +127,7 @@ def summary(plan: Plan, case: Case, instance: Instance) -> Iterable[str]:
             for r in Purchase.rows(plan.purchases)
         ],
         "sales": sales_summary(plan.sales),
+        "rents": rents_summary(plan.tables["rents"]),
     }
     if stated["premises"]["count"]:  # results of earlier releases do not count them
         wanted["premises"] = premises_summary(plan.tables["premises"])
@@ -256,6 +258,7 @@ def _standing_usd(instance: Instance) -> float:
     """Present USD of what exists and is on firm order, held to the end: support and payments due, less its worth.
 
     Space that is contracted is paid for as well, whatever is decided.
+    With what running rent owes after the horizon.
     """
     factors = instance["quarters"]["discount_factor"].tolist()
     end = len(factors)
@@ -269,6 +272,10 @@ def _standing_usd(instance: Instance) -> float:
         usd -= row.count * residual_usd(row.paid_usd, end - row.vintage_t, sku_of[row.sku]) * last
     for space in instance.rows(Space):
         usd += space.contracted_kw * space.usd_per_kw_quarter * factors[space.t]
+    step = last / factors[-1]
+    price = {offer.offer: offer.usd_per_quarter for offer in instance.rows(RentOffer)}
+    for rent in instance.rows(Rented):
+        usd += rent.count * price[rent.offer] * sum(last * step ** (t - end) for t in range(end, rent.until_t + 1))
     return float(usd)
 
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 import re
 import shutil
+from collections import defaultdict
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from procure.case.schema import Fleet, Order, Placed, Reserved, Workload
+from procure.case.schema import Fleet, Order, Placed, Rent, Rented, Reserved, Workload
 from procure.csvtext import guarded
 from procure.demand import build
 from procure.demand.reuse import curves_of
@@ -24,7 +25,7 @@ from procure.plan.happened import (
     order_differences,
     sales_told,
 )
-from procure.plan.tables import Batch, ExpansionOrder, Purchase
+from procure.plan.tables import Batch, ExpansionOrder, Purchase, UnitRent
 from procure.quarter import Quarter
 from procure.rules.payments import paid_share
 from procure.schema import Origin, Resource
@@ -82,6 +83,8 @@ def roll(
     - The fleet is what the plan holds at the end of its first quarter, or ``actual_fleet``.
     - What the first quarter sells is gone; money still to come, and places not yet free, are told.
     - Firm orders are those still on the way and those that the plan places in its first quarter, or ``actual_orders``.
+    - Rented units of the plan that stand after the first quarter, or were ordered in it, are rented for what is left of
+      their term; offers that have ended are gone.
     - Expansions decided in the first quarter become limits of their site once they are ready.
     - Lengths, outputs and caps move along their growth by one quarter, reuse with them, unless ``workloads`` is given.
     - With ``placement_tolerance`` the service of the first quarter is where the next one's begins.
@@ -114,6 +117,7 @@ def roll(
     if actual_orders is not None:
         notes += order_differences(orders, actual_orders)
     tables |= _expanded(case, plan, first, notes)
+    tables |= _rented(case, plan, following)
     if len(case.tables["budget"]):
         tables["budget"] = _budget(case, plan, first, notes)
     if "reserved" in tables:
@@ -162,6 +166,8 @@ def _fleet(case: Case, plan: Plan, first: Quarter) -> pd.DataFrame:
     merged: dict[tuple[str, str, str], tuple[float, float]] = {}
     closing = plan.tables["fleet"]
     for batch in Batch.rows(closing[closing["quarter"] == str(first)]):
+        if batch.origin is Origin.RENT:
+            continue
         units, money = paid[batch.origin, batch.site, batch.sku, batch.vintage]
         have, worth = merged.get((batch.site, batch.sku, batch.vintage), (0.0, 0.0))
         merged[batch.site, batch.sku, batch.vintage] = (have + batch.closing, worth + batch.closing * money / units)
@@ -214,6 +220,33 @@ def _paid_share(case: Case, row: Purchase) -> float:
     """Paid with the order over all that a unit costs."""
     terms = case.catalogue.sku(row.sku)
     return paid_share(row.unit_price_usd, row.unit_attach_usd, row.unit_install_usd, terms)
+
+
+def _rented(case: Case, plan: Plan, following: Quarter) -> dict[str, pd.DataFrame]:
+    """Offers that go on, and what is rented of them; of what ran before those stay whose term ends last."""
+    if not len(case.tables["rent"]):
+        return {}
+    given = case.given_tables["rent"]
+    goes_on = [not q or Quarter(q) >= following for q in case.tables["rent"]["to_quarter"]]
+    stay: dict[str, int] = defaultdict(int)
+    found: dict[tuple[str, str, str], int] = defaultdict(int)
+    term = {offer.offer: offer.min_term_quarters for offer in Rent.rows(case.tables["rent"])}
+    for r in plan.rows(UnitRent):
+        if Quarter(r.last_quarter) < following:
+            continue
+        if not r.decided:
+            stay[r.offer] += r.count
+        elif Quarter(r.quarter) < following:
+            until = Quarter(r.first_quarter) + (term[r.offer] - 1)
+            found[r.offer, r.first_quarter, str(until)] += r.count
+    for ran in sorted(Rented.rows(case.tables["rented"]), key=lambda r: Quarter(r.until_quarter).index, reverse=True):
+        count = min(ran.count, stay[ran.offer])
+        stay[ran.offer] -= count
+        if count:
+            found[ran.offer, ran.from_quarter, ran.until_quarter] += count
+    rows = [(offer, count, begin, until) for (offer, begin, until), count in sorted(found.items())]
+    rented = pd.DataFrame(rows, columns=list(Rented.columns))
+    return {"rent": given[goes_on], "rented": rented}
 
 
 def _expanded(case: Case, plan: Plan, first: Quarter, notes: list[Difference]) -> dict[str, pd.DataFrame]:

@@ -14,6 +14,7 @@ from procure.plan.day import PartOfDay, parts_of_day
 from procure.plan.tables import Batch, Modes, Placement, Pods, Serving, Sold
 from procure.quarter import SECONDS_PER_DAY
 from procure.rules.places import hosts_of
+from procure.schema import Origin
 
 
 @dataclass
@@ -36,8 +37,12 @@ class Standing:
         self.sku = {r.sku: r for r in instance.rows(SkuRow)}
         self.sites = instance["pods"]["site"].tolist()
         self.own: dict[tuple[str, str, str], float] = defaultdict(float)
+        self.rented: dict[tuple[str, str, str], float] = defaultdict(float)
+        """Of the units in ``own`` those that are rented."""
         for r in Batch.rows(tables["fleet"]):
             self.own[r.quarter, r.site, r.sku] += r.closing
+            if r.origin is Origin.RENT:
+                self.rented[r.quarter, r.site, r.sku] += r.closing
         self.leaving: dict[tuple[str, str, str], float] = defaultdict(float)
         """Units sold and not yet removed."""
         for gone in Sold.rows(tables["sales"]):

@@ -36,6 +36,15 @@ class Sale(Order):
     book_loss_usd: float
 
 
+class RentOrder(Order):
+    """Units of a SKU that are rented: the offer, the quarters of use, and all that is paid for them."""
+
+    offer: str
+    first_quarter: str
+    last_quarter: str
+    rent_usd: float
+
+
 class Short(TypedDict):
     """A workload of which a share of its requests is not served in a quarter, and why."""
 
@@ -90,6 +99,8 @@ class Summary(Added):
     """Of planned quarters."""
     sales: list[Sale]
     """Of planned quarters."""
+    rents: list[RentOrder]
+    """Of planned quarters."""
     versions: dict[str, str]
     input_hash: str
     instance_hash: str
@@ -130,6 +141,7 @@ EARLIER: dict[str, Any] = {
     "threads": 0,
     "discount_rate_per_year": 0.0,
     "sales": [],
+    "rents": [],
     "versions": {},
     "instance_hash": "",
     "provenance": {"made": "", "hashes": {}, "telemetry": []},
@@ -182,6 +194,7 @@ WORDS = {
     "lookahead_quarters": "A list of quarters such as 2027Q1.",
     "purchases": "A list of orders with quarter, site, sku and count.",
     "sales": "A list of sales with quarter, site, sku, count, net_usd and book_loss_usd.",
+    "rents": "A list of rents with quarter, site, sku, count, offer, first_quarter, last_quarter and rent_usd.",
     "input_hash": "The hash of the inputs.",
 }
 """What fields hold, for a reader of faults."""

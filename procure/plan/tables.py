@@ -38,11 +38,11 @@ class Batch(Row):
     quarter: str = col(_QUARTER, kind="quarter", key=True)
     site: str = col("site", key=True)
     sku: str = col("SKU", word="SKU", key=True)
-    origin: Origin = col("fleet, order or purchase", key=True)
-    vintage: str = col("quarter of delivery", kind="quarter", key=True)
+    origin: Origin = col("fleet, order, purchase or rent", key=True)
+    vintage: str = col("quarter of delivery; of rented units that in which their rent began", kind="quarter", key=True)
     opening: int = col("units at the start of the quarter", unit="units")
     delivered: int = col("units that arrive", unit="units")
-    retired: int = col("units sold", unit="units")
+    retired: int = col("units sold; of rented ones given back", unit="units")
     closing: int = col("units that stand and work in the quarter", unit="units")
 
 
@@ -58,6 +58,29 @@ class Modes(Row):
     saved_kw: float = col(
         "power that Max-Q leaves to others, of what the limit of the site counts", unit="kW", word="power saved"
     )
+
+
+@row("rents")
+class UnitRent(Row):
+    """Units that are rented; those ordered in the look-ahead are foreseen, not recommended."""
+
+    quarter: str = col(
+        "quarter of the order; of units rented when the plan begins the first of their rent", kind="quarter", key=True,
+        word="order quarter",
+    )  # fmt: skip
+    site: str = col("site, or location of the provider", key=True)
+    sku: str = col("SKU", word="SKU", key=True)
+    offer: str = col("offer", key=True)
+    first_quarter: str = col("first quarter in which they work", kind="quarter", key=True, word="from")
+    last_quarter: str = col("last quarter of the plan in which they work", kind="quarter", key=True, word="to")
+    paid_until_quarter: str = col(
+        "last quarter that is paid for: that, or the end of the term", kind="quarter", key=True, word="paid until"
+    )
+    decided: bool = col("whether the plan decides it; otherwise it ran when the plan began", key=True)
+    count: int = col("units rented", unit="units", word="units")
+    span: Span = col("planned or lookahead")
+    unit_usd_per_quarter: float = col("rent of one unit", unit="USD/quarter", word="rent of one a quarter")
+    rent_usd: float = col("rent of all units, from the first quarter of the plan on", unit="USD", word="rent")
 
 
 @row("sales")
@@ -520,7 +543,7 @@ class Check(Row):
 
 
 ROWS: tuple[type[Row], ...] = (
-    Purchase, Batch, Modes, Sold, Serving, Prefilled, Shipped, Rent, Placement, Kept, CacheMove, MovedKept,
+    Purchase, Batch, Modes, UnitRent, Sold, Serving, Prefilled, Shipped, Rent, Placement, Kept, CacheMove, MovedKept,
     Copies, Instances, Deferred, DayLoad, Survival, Fallback, Pods, ExpansionOrder, Limit, Cash, Cost, UnitCost,
     Service, Asked, Premise, Check,
 )  # fmt: skip

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, TypeVar, cast
 import pandas as pd
 
 from procure.instance import Instance
+from procure.instance.standing import rent_windows
 from procure.instance.tables import (
     Age,
     Expansion,
@@ -16,6 +17,7 @@ from procure.instance.tables import (
     LpxCopy,
     PodPlaces,
     PoolRole,
+    RentOffer,
     SkuRow,
     StoreUnit,
     Task,
@@ -165,9 +167,9 @@ class Index:
             first[site, name] = min(first.get((site, name), arrival), arrival)
         for row in self.fixed.values():
             first[row.site, row.sku] = min(first.get((row.site, row.sku), row.vintage_t), row.vintage_t)
-        self.stock = [
-            (site, name, t) for (site, name), start in sorted(first.items()) for t in self.t if t >= max(start, 0)
-        ]
+        self._rent()
+        stock = {(site, name, t) for (site, name), start in first.items() for t in self.t if t >= max(start, 0)}
+        self.stock = sorted(stock | self.rented_at.keys())
         self.in_stock = set(self.stock)
         self.price = lookup(instance["prices"], ["sku", "t"], "price_usd")
         self.support = lookup(instance["prices"], ["sku", "t"], "support_usd_per_quarter")
@@ -181,6 +183,12 @@ class Index:
             for t in self.t
             if t + int(row.lead_quarters) < self.horizon
         ]
+
+    def _rent(self) -> None:
+        """``rentable``: (offer, t) in which units of an offer may stand; ``rented_at``: those of (site, SKU, t)."""
+        self.offer = {row.offer: row for row in self.instance.rows(RentOffer)}
+        self.rentable = [(offer.offer, t) for offer, t in rent_windows(self.instance.tables)]
+        self.rented_at = group(self.rentable, lambda key: (self.offer[key[0]].site, self.offer[key[0]].sku, key[1]))
 
     def _demand(self) -> None:
         instance = self.instance

@@ -65,6 +65,8 @@ def render(plan: Plan) -> str:
         orders=orders(plan),
         foreseen=foreseen(plan),
         expansions=words.expansion_sentences(plan, Span.PLANNED),
+        rents=words.rent_sentences(plan, Span.PLANNED),
+        later_rents=words.rent_sentences(plan, Span.LOOKAHEAD),
         sales=words.sale_sentences(plan, Span.PLANNED),
         later_sales=words.sale_sentences(plan, Span.LOOKAHEAD),
         later_expansions=words.expansion_sentences(plan, Span.LOOKAHEAD),
@@ -92,13 +94,15 @@ def render(plan: Plan) -> str:
 
 
 def headline(plan: Plan) -> str:
-    """What to buy and to sell in the planned quarters, in one sentence or two."""
+    """What to buy, to rent and to sell in the planned quarters, in a sentence each."""
     bought = grouped(plan.purchases, ["sku"])["count"].sum()
     sold = plan.sales
     quarters = quarter_ranges(plan.purchases["quarter"])
     order = "Order nothing in the planned quarters."
     if not bought.empty:
         order = f"Order {words.listed(bought)}; orders fall in {quarters}."
+    if rented := words.rented(plan):
+        order = f"{order} Rent {rented}."
     if sold.empty:
         return order
     counts = grouped(sold, ["sku"])["count"].sum()

@@ -38,6 +38,8 @@ def print_plan(plan: Plan, console: Console) -> None:
         console.print("Order nothing in the planned quarters.")
     for sentence in words.expansion_sentences(plan, Span.PLANNED):
         console.print(f"[bold]build[/bold]  {escape(sentence)}", highlight=False)
+    for sentence in words.rent_sentences(plan, Span.PLANNED):
+        console.print(f"[bold]rent[/bold]   {escape(sentence)}", highlight=False)
     for sentence in words.sale_sentences(plan, Span.PLANNED):
         console.print(f"[bold]sell[/bold]   {escape(sentence)}", highlight=False)
     outside, inside = words.binding_sentences(plan)

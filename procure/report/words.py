@@ -9,9 +9,20 @@ import pandas as pd
 
 from procure.families.contents import given_limits
 from procure.plan import Plan, Status
+from procure.plan.rents import recommended_rents
 from procure.plan.sales import sales_summary
 from procure.plan.summary import Sale, Summary, gap_of_decided
-from procure.plan.tables import CacheMove, ExpansionOrder, Instances, Limit, Modes, Shipped, Survival, UnitCost
+from procure.plan.tables import (
+    CacheMove,
+    ExpansionOrder,
+    Instances,
+    Limit,
+    Modes,
+    Shipped,
+    Survival,
+    UnitCost,
+    UnitRent,
+)
 from procure.quarter import quarter_ranges
 from procure.rules.objective import Objective
 from procure.schema import CostLine, Lost, Span, Unit
@@ -238,6 +249,29 @@ def expansion_sentences(plan: Plan, span: Span) -> list[str]:
         for r in plan.rows(ExpansionOrder)
         if r.span == span
     ]
+
+
+def rent_sentences(plan: Plan, span: Span) -> list[str]:
+    """What to rent in the quarters of a span: when, where, how many, from when to when, for how much."""
+    sentences = []
+    for r in plan.rows(UnitRent):
+        if r.span is not span:
+            continue
+        what = f"{r.count:,} {r.sku} at {r.site} from {r.first_quarter} to {r.last_quarter}"
+        paid = "" if r.paid_until_quarter == r.last_quarter else f", paid until {r.paid_until_quarter}"
+        said = f"{r.quarter}: rent {what}" if r.decided else f"already rented: {what}"
+        sentences.append(f"{said} (offer {r.offer}, {usd(r.rent_usd)}{paid})")
+    return sentences
+
+
+def rented(plan: Plan) -> str:
+    """``4 hgx-h200 2027Q1-2027Q3 and 2 hgx-h200 2027Q2``: what to rent in the planned quarters; empty for nothing."""
+    counts: dict[str, int] = {}
+    for r in recommended_rents(plan.tables["rents"]):
+        quarters = r.first_quarter if r.first_quarter == r.last_quarter else f"{r.first_quarter}-{r.last_quarter}"
+        what = f"{r.sku} {quarters}"
+        counts[what] = counts.get(what, 0) + r.count
+    return listed(pd.Series(counts)) if counts else ""
 
 
 def sales(plan: Plan, span: Span) -> list[Sale]:

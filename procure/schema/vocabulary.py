@@ -106,11 +106,13 @@ class Origin(StrEnum):
     FLEET = "fleet"
     ORDER = "order"
     PURCHASE = "purchase"
+    RENT = "rent"
+    """They are given back, not sold; their vintage is the quarter in which rent began."""
 
     @property
     def firm(self) -> bool:
         """Whether they are given, not decided."""
-        return self is not Origin.PURCHASE
+        return self in (Origin.FLEET, Origin.ORDER)
 
 
 class CostLine(StrEnum):
@@ -136,6 +138,10 @@ class CostLine(StrEnum):
     INSTALLATION = "installation", True
     FIRM_ORDERS = "firm orders"
     EXPANSIONS = "expansions", True
+    RENT = "rent", False, True, True
+    """Of rented units, with the rest of terms that go on after the horizon."""
+    RENT_FROM_CAPITAL = "rent from capital", True
+    """The same of offers that draw on the budget of capital."""
     SUPPORT = "support", False, True, True
     POWER = "power", False, True, True
     SPACE = "space", False, True, True

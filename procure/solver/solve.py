@@ -22,6 +22,7 @@ from procure.plan.placement import Placed, moved_share
 from procure.plan.plan import Plan
 from procure.plan.premises import evidence_shares, premises_table
 from procure.plan.provenance import premises_summary, provenance, versions
+from procure.plan.rents import rents_summary
 from procure.plan.sales import sales_summary
 from procure.plan.status import Status, is_short
 from procure.plan.summary import Short, Shortfall, Summary
@@ -329,6 +330,7 @@ def _summary(
             {"quarter": r.quarter, "site": r.site, "sku": r.sku, "count": r.count} for r in Purchase.rows(planned)
         ],
         "sales": sales_summary(tables["sales"][tables["sales"]["span"] == Span.PLANNED]),
+        "rents": rents_summary(tables["rents"]),
         "versions": versions(),
         "input_hash": case.input_hash,
         "instance_hash": instance.hash,

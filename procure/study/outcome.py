@@ -42,7 +42,7 @@ class Outcome:
         error: class of what was raised; empty with a plan.
         facts: of the plan: ``objective_usd``, ``bound_usd``, ``gap``, ``shortfall_share``, ``shortfall_bound``,
             ``short`` (who is short in planned quarters, as in ``plan.json``), ``planned_capex_usd``,
-            ``costs`` (USD of net present cost by line), ``purchases`` and ``sales`` (as in ``plan.json``),
+            ``costs`` (USD of net present cost by line), ``purchases``, ``rents`` and ``sales`` (as in ``plan.json``),
             ``tokens`` (blended tokens, cost and market price by workload, None for no number) and ``instance_hash``.
         stages: names of the stages of the instance that were run for it; the others were at hand.
         seconds: wall seconds.
@@ -131,6 +131,7 @@ def facts_of(plan: Plan) -> dict[str, Any]:
         "planned_capex_usd": summed(plan.purchases, "capex_usd"),
         "costs": {str(line): float(usd) for line, usd in costs.items()},
         "purchases": plan.summary["purchases"],
+        "rents": plan.summary["rents"],
         "sales": plan.summary["sales"],
         "tokens": {
             cost.workload: {name: _or_none(getattr(cost, name)) for name in TOKEN_FACTS}

@@ -54,7 +54,7 @@ def sweep(
         one row per point: the values, status (of the plan, or ``failed``), the reason of a failure, objective and bound
         (USD), gap, shortfall (share of weighted planned demand), capital of planned orders (USD), seconds, the class of
         what failed, and units ordered in planned quarters by SKU (columns ``ordered <sku>``); where the case
-        or a value allows sales also units sold (``sold <sku>``).
+        or a value allows sales also units sold (``sold <sku>``), where there are offers of rent units rented.
 
     Raises:
         InputError: ``out`` holds something else, or a name of which no value fits the case. A value that fits nowhere
@@ -120,15 +120,17 @@ def _check_names(case: Case, vary: Mapping[str, Sequence[Any]]) -> None:
                 raise first
 
 
-_LISTS = {"ordered": "purchases", "sold": "sales"}
+_LISTS = {"ordered": "purchases", "rented": "rents", "sold": "sales"}
 """Facts that counts by SKU are taken from, by the first word of their column."""
 
 
 def _counts(case: Case, vary: Mapping[str, Sequence[Any]]) -> list[str]:
-    """Columns with units by SKU: ordered, and sold where any point may sell."""
+    """Columns with units by SKU: ordered, rented where there are offers, and sold where any point may sell."""
     sells = case.settings.resale != "none" or any(name.split("/")[-1] == "resale" for name in vary)
     sold = sorted(case.skus_in_play) if sells else []
-    return [*(f"ordered {sku}" for sku in sorted(case.settings.may_buy)), *(f"sold {sku}" for sku in sold)]
+    ordered, rented = sorted(case.settings.may_buy), sorted(set(case.tables["rent"]["sku"]))
+    words = (("ordered", ordered), ("rented", rented), ("sold", sold))
+    return [f"{word} {sku}" for word, skus in words for sku in skus]
 
 
 def _row(outcome: Outcome, counts: Sequence[str]) -> dict[str, Any]:

@@ -88,6 +88,7 @@ def test_causes_name_components_that_there_are_and_stand_in_one_order():
         "budget",
         *sites,
         "operating budget",
+        "rent",
         "supply",
         "pods",
         "minimum order",

@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from oracle_quarter import Fleet, State, Units, load_cost, short_price
+from oracle_rent import Contract, Offers
 from oracle_rows import Rows
 from oracle_service import Service, once
 
@@ -38,6 +39,16 @@ class Batch:
     support_usd: float
 
 
+@dataclass(frozen=True)
+class Choice:
+    """What a plan decides beside the service: orders, sales and expansions with their units, contracts of rent."""
+
+    bought: dict[Any, int]
+    sold: dict[Any, int]
+    grown: dict[Any, int]
+    rented: tuple[Contract, ...]
+
+
 class BruteForce:
     """Every plan of a case. ``most`` bounds an order by SKU; the case's own limits must make it no restriction."""
 
@@ -51,6 +62,7 @@ class BruteForce:
         self.start = self.quarters[0].index
         self.rate = case.settings.discount_rate_per_year
         self.sites = sorted(self.service.site)
+        self.offers = Offers(case)
         self.fixed = [
             (Batch(r.site, r.sku, int(r.count), Quarter(r.in_service).index - self.start,
                    self.alone(r.sku, r.paid_usd_per_unit),
@@ -109,7 +121,7 @@ class BruteForce:
     def orders(self) -> list[tuple[str, str, int, int]]:
         """(site, sku, quarter of order, quarter of delivery) that can be placed."""
         found = []
-        for site, name in itertools.product(self.sites, sorted(self.s.may_buy)):
+        for site, name in itertools.product(sorted(set(self.case.tables["sites"]["site"])), sorted(self.s.may_buy)):
             sku = self.sku(name)
             lead = math.ceil(sku.lead_quarters)
             for t in range(self.end - lead):
@@ -130,11 +142,11 @@ class BruteForce:
             if t + math.ceil(r.lead_quarters) < self.end
         ]
 
-    def choices(self) -> Iterator[tuple[dict[Any, int], dict[Any, int], dict[Any, int]]]:
-        """Every combination of orders, sales and expansions that suppliers, buyers and budget allow."""
-        for bought, grown in itertools.product(self.taken(), list(self.halls())):
-            if self.affordable(bought, grown):
-                yield from ((bought, sold, grown) for sold in self.sales(bought))
+    def choices(self) -> Iterator[Choice]:
+        """Every combination of orders, sales, expansions and rent that suppliers, buyers and budget allow."""
+        for bought, grown, rented in itertools.product(self.taken(), list(self.halls()), list(self.offers.plans())):
+            if self.affordable(bought, grown, rented):
+                yield from (Choice(bought, sold, grown, rented) for sold in self.sales(bought))
 
     def taken(self) -> Iterator[dict[Any, int]]:
         """Orders that a supplier takes: it sees one of a quarter, whatever sites its units go to."""
@@ -181,21 +193,21 @@ class BruteForce:
     def best(self) -> tuple[float, float, float]:
         """Least shortfall in basis points, and the cost in USD at it and a little above (see below)."""
         fitting = []
-        for bought, sold, grown in self.choices():
-            states = self.states(bought, sold)
-            gone = self.leaving(bought, sold)
-            if not all(self.settles(t, own, gone[t], grown) for t, own in enumerate(states)):
+        for choice in self.choices():
+            states = self.states(choice)
+            gone = self.leaving(choice.bought, choice.sold)
+            if not all(self.settles(t, own, gone[t], choice) for t, own in enumerate(states)):
                 continue
-            rooms = self.rooms(bought, sold, grown, states, gone)
+            rooms = self.rooms(choice, states, gone)
             if min(rooms) < 0:
                 continue
             short = sum(self.serve(t, states[t], rooms[t])[0] for t in range(self.planned))
             if short == math.inf:
                 continue
-            fitting.append((short, bought, sold, grown, states, rooms))
+            fitting.append((short, choice, states, rooms))
         assert fitting, "no plan fits"
         least = min(short for short, *_ in fitting)
-        priced = sorted(((self.money(*plan[1:5]), plan) for plan in fitting), key=lambda pair: pair[0])
+        priced = sorted(((self.money(*plan[1:3]), plan) for plan in fitting), key=lambda pair: pair[0])
         income = self.income_of_all() if self.s.objective == "max_margin" else 0.0
         costs = [self._least_cost(priced, least, least + slack) - income for slack in (0.0, 2.1e-2)]
         return least, costs[0], costs[1]
@@ -216,7 +228,7 @@ class BruteForce:
         no plan is cheaper than its money, and the search ends at the first that is not below what was found.
         """
         best = math.inf
-        for money, (short, _, _, _, states, rooms) in priced:
+        for money, (short, _, states, rooms) in priced:
             if money >= best:
                 break
             if least < 1e-6:
@@ -238,10 +250,10 @@ class BruteForce:
     def price(self, sku: str, t: int) -> float:
         return self.case.catalogue.price_usd(sku, self.quarters[t])
 
-    def states(self, bought: dict[Any, int], sold: dict[Any, int]) -> list[Units]:
-        """Units by site and SKU in every quarter."""
-        own: list[Units] = [Units() for _ in range(self.end)]
-        batches = self.batches(bought)
+    def states(self, choice: Choice) -> list[Units]:
+        """Units by site and SKU in every quarter, rented ones among them."""
+        own: list[Units] = [Units(self.offers.units(choice.rented, t)) for t in range(self.end)]
+        batches, sold = self.batches(choice.bought), choice.sold
         for name, batch in batches.items():
             left = batch.count
             for t in range(max(batch.vintage, 0), self.end):
@@ -277,7 +289,7 @@ class BruteForce:
                 found[r.site, r.sku] += int(r.count)
         return found
 
-    def settles(self, t: int, own: Units, gone: State, grown: dict[Any, int]) -> bool:
+    def settles(self, t: int, own: Units, gone: State, choice: Choice) -> bool:
         """Whether a quarter's units fit, with as few at Max-Q as that takes: those do less, and nothing better."""
         may = {
             place: n - self.held(t).get(place, 0)
@@ -286,23 +298,24 @@ class BruteForce:
         }
         for pick in sorted(itertools.product(*(range(n + 1) for n in may.values())), key=sum):
             own.slow = {place: n for place, n in zip(may, pick, strict=True) if n}
-            if self.stands(t, own, gone, grown):
+            if self.stands(t, own, gone, choice):
                 return True
         return False
 
-    def stands(self, t: int, own: Units, gone: State, grown: dict[Any, int]) -> bool:
+    def stands(self, t: int, own: Units, gone: State, choice: Choice) -> bool:
         """Whether a quarter's units keep to reservations, site limits and structure."""
-        units = (tuple(sorted((k, n) for k, n in state.items() if n)) for state in (own, gone))
-        key = (t, *units, tuple(grown.items()), tuple(sorted(own.slow.items())))
+        lent = self.offers.units(choice.rented, t)
+        units = (tuple(sorted((k, n) for k, n in state.items() if n)) for state in (own, gone, lent))
+        key = (t, *units, tuple(choice.grown.items()), tuple(sorted(own.slow.items())))
         if key not in self._stands:
-            self._stands[key] = self._fits(t, own, gone, grown)
+            self._stands[key] = self._fits(t, own, gone, lent, choice.grown)
         return self._stands[key]
 
-    def _fits(self, t: int, own: Units, gone: State, grown: dict[Any, int]) -> bool:
-        for (site, name), n in self.held(t).items():
-            if own.get((site, name), 0) < n:
+    def _fits(self, t: int, own: Units, gone: State, lent: State, grown: dict[Any, int]) -> bool:
+        for place, n in self.held(t).items():
+            if own.get(place, 0) - lent.get(place, 0) < n:
                 return False
-        for site in self.sites:
+        for site in set(self.case.tables["sites"]["site"]):
             rows = [r for r in self.service.records["sites"]
                     if r.site == site and Quarter(r.from_quarter) <= self.quarters[t]]  # fmt: skip
             place = max(rows, key=lambda r: Quarter(r.from_quarter))
@@ -338,7 +351,8 @@ class BruteForce:
                 if k.kind == "ssd_kit":
                     kinds[k.host] += n
             for k, _ in working:
-                if k.kind == "ssd_kit" and kinds[k.host] > own.get((site, k.host), 0) * self.service.bays(k.host):
+                hosts = own.get((site, k.host), 0) - lent.get((site, k.host), 0)  # a rented one goes back as it came
+                if k.kind == "ssd_kit" and kinds[k.host] > hosts * self.service.bays(k.host):
                     return False
             pods = place.pods_max
             if kinds["pod"] > pods * self.s.nvl72_per_pod or kinds["places for lpx"] > pods * self.s.lpx_per_pod:
@@ -361,19 +375,20 @@ class BruteForce:
             paid[t] += n * next(r.capex_usd for r in self.service.records["expansions"] if r.Index == i)
         return paid
 
-    def affordable(self, bought: dict[Any, int], grown: dict[Any, int]) -> bool:
+    def affordable(self, bought: dict[Any, int], grown: dict[Any, int], rented: tuple[Contract, ...]) -> bool:
         rows = self.service.records["budget"]
         if not rows:
             return True
         budget = {Quarter(r.quarter).index - self.start: r.budget_usd for r in rows}
-        spent: dict[int, float] = defaultdict(float)
+        spent: dict[int, float] = defaultdict(float, self.offers.payments(rented, of="capital"))
         if self.s.budget_basis == "commitment":
             for order, n in bought.items():
                 spent[order[2]] += sum(self.payments({order: n}, {}).values())
             for t, usd in self.payments({}, grown).items():
                 spent[t] += usd
         else:
-            spent |= self.payments(bought, grown)
+            for t, usd in self.payments(bought, grown).items():
+                spent[t] += usd
             for batch, _, due in self.fixed:
                 if due:
                     spent[batch.vintage] += batch.count * due
@@ -390,9 +405,11 @@ class BruteForce:
                 return False
         return True
 
-    def money(self, bought: dict[Any, int], sold: dict[Any, int], grown: dict[Any, int], states: list[Units]) -> float:
+    def money(self, choice: Choice, states: list[Units]) -> float:
         """Net present USD of everything but the load and the shortfall."""
-        total = sum(usd * self.factor(t) for t, usd in self.payments(bought, grown).items())
+        bought, sold, grown = choice.bought, choice.sold, choice.grown
+        total = sum(usd * self.factor(t) for t, usd in self.offers.payments(choice.rented).items())
+        total += sum(usd * self.factor(t) for t, usd in self.payments(bought, grown).items())
         for t, (own, gone) in enumerate(zip(states, self.leaving(bought, sold), strict=True)):
             total += self.upkeep(t, [own, gone], grown) * self.factor(t)
         for (_, name, _, delivery), n in bought.items():
@@ -431,26 +448,19 @@ class BruteForce:
             ])  # fmt: skip
         return [{k: n for part in pick for k, n in part.items()} for pick in itertools.product(*parts)]
 
-    def rooms(
-        self,
-        bought: dict[Any, int],
-        sold: dict[Any, int],
-        grown: dict[Any, int],
-        states: list[Units],
-        gone: list[State],
-    ) -> list[float]:
-        """USD that the work of each quarter may cost: its operating budget less what stands, and less support."""
+    def rooms(self, choice: Choice, states: list[Units], gone: list[State]) -> list[float]:
+        """USD that the work of each quarter may cost: its operating budget less what stands, rent and support."""
         cap = {Quarter(r.quarter).index - self.start: r.opex_usd for r in self.service.records["budget"]}
-        support: dict[int, float] = defaultdict(float)
-        for name, batch in self.batches(bought).items():
+        support: dict[int, float] = defaultdict(float, self.offers.payments(choice.rented, of="opex"))
+        for name, batch in self.batches(choice.bought).items():
             left = batch.count
             for t in range(max(batch.vintage, 0), self.end):
-                left -= sold.get((name, t), 0)
+                left -= choice.sold.get((name, t), 0)
                 support[t] += left * batch.support_usd
         found = []
         for t in range(self.end):
             most = cap.get(t, math.nan)
-            spent = support[t] + self.upkeep(t, [states[t], gone[t]], grown)
+            spent = support[t] + self.upkeep(t, [states[t], gone[t]], choice.grown)
             found.append(most - spent if math.isfinite(most) else math.inf)
         return found
 
@@ -462,7 +472,8 @@ class BruteForce:
             power = (sku.power_idle_kw + sku.attach_kw) * place.pue * HOURS_PER_QUARTER
             total += n * power * place.electricity_usd_per_kwh
             stands[site] += n * (sku.power_kw + sku.attach_kw)
-        for site, kw in stands.items():
+        for site in {r.site for r in self.service.records["sites"]}:  # a provider's space is in the rent
+            kw = stands[site]
             rows = [r for r in self.service.records["sites"]
                     if r.site == site and Quarter(r.from_quarter) <= self.quarters[t]]  # fmt: skip
             place = max(rows, key=lambda r: Quarter(r.from_quarter))

@@ -28,8 +28,8 @@ State = dict[tuple[str, str], int]
 class Units(defaultdict[tuple[str, str], int]):
     """Units by (site, sku); ``slow`` are those of them that run at Max-Q."""
 
-    def __init__(self) -> None:
-        super().__init__(int)
+    def __init__(self, there: State | None = None) -> None:
+        super().__init__(int, there or {})
         self.slow: State = {}
 
 

@@ -11,9 +11,11 @@ from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import wraps
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+from oracle_rent import Offers
 from oracle_replicas import Llm, Replica, replicas
 
 from procure import demand, performance
@@ -77,6 +79,11 @@ def once(method: Callable[..., Any]) -> Callable[..., Any]:
     return kept
 
 
+PROVIDER = SimpleNamespace(pods_max=10**6, cmx_crosses_pods=False, pue=1.0, electricity_usd_per_kwh=0.0,
+                           space_usd_per_kw_month=0.0, floor_load_kg_per_m2=0.0)  # fmt: skip
+"""The location of a provider: power and space are in the rent, and nothing that is bought may stand there."""
+
+
 class Service:
     """Everything that serving takes, quarter by quarter."""
 
@@ -85,9 +92,8 @@ class Service:
         self.asked = demand.build(case)
         self.records = {name: list(frame.itertuples()) for name, frame in case.tables.items()}
         self.names = [str(q) for q in case.quarters]
-        self.owned = sorted(
-            set(case.settings.may_buy) | set(case.tables["fleet"]["sku"]) | set(case.tables["orders"]["sku"])
-        )
+        tables = ("fleet", "orders", "rent")
+        self.owned = sorted(set(case.settings.may_buy).union(*(case.tables[name]["sku"] for name in tables)))
         self.sku = {name: case.catalogue.sku(name) for name in self.owned}
         self.pools = [name for name in self.owned if self.sku[name].kind == "gpu"]
         self.lpx = [name for name in self.owned if self.sku[name].kind == "lpx"]
@@ -95,7 +101,8 @@ class Service:
         for sku in case.catalogue.skus.values():
             if sku.kind == "ssd_kit":
                 self.kits[sku.host].append(sku)
-        self.site = {r.site: r for r in self.records["sites"]}
+        elsewhere = {r.site for r in self.records["rent"]} - {r.site for r in self.records["sites"]}
+        self.site = dict.fromkeys(elsewhere, PROVIDER) | {r.site: r for r in self.records["sites"]}
         self.scenario = {r.workload: r for r in self.asked.scenarios.itertuples()}
         self.workloads = {r.workload: r for r in self.records["workloads"]}
         table = self.asked.buckets.merge(self.asked.rates, on=["quarter", "workload", "bucket"])
@@ -369,6 +376,14 @@ class Service:
         orders = [position[str(r.delivery)] for r in self.records["orders"] if (r.site, r.sku) == (site, pool)]
         if any((r.site, r.sku) == (site, pool) for r in self.records["fleet"]) or any(at <= t for at in orders):
             return True
+        offers = Offers(self.case)
+        runs = {
+            r.offer: Quarter(r.from_quarter) for r in offers.running if Quarter(r.from_quarter) <= self.case.quarters[t]
+        }
+        for offer in offers.offers.values():
+            began = any(c.first <= t for c in offers.contracts(offer)) or offer.offer in runs
+            if (offer.site, offer.sku) == (site, pool) and began and t <= offers.window(offer)[-1]:
+                return True
         hardware, floor = self.sku[pool], self.site[site].floor_load_kg_per_m2
         if hardware.footprint_m2 and hardware.weight_kg / hardware.footprint_m2 > floor:
             return False

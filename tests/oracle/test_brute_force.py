@@ -233,6 +233,43 @@ def shortfall_inside_lead_time() -> Any:
     return tiny(peaks={"chat": [100, 90, 95, 100]}, lead=1, sites=places(6), tables=tables), {GB: 2}
 
 
+def offers(*rows: tuple[Any, ...]) -> pd.DataFrame:
+    names = ["offer", "site", "sku", "most_units", "usd_per_gpu_hour", "lead_quarters", "min_term_quarters",
+             "from_quarter", "to_quarter", "charged_to"]  # fmt: skip
+    return pd.DataFrame(rows, columns=names)
+
+
+def rent_until_racks_come() -> Any:
+    """Racks come a quarter from now; servers past their last order bridge the time, two quarters at least."""
+    old = fleet(("a", "gb200-nvl72", 1, "2025Q1", 3.3e6)).assign(retirable=False)
+    bridge = offers(("bridge", "provider", "hgx-h200", 2, 1.5, 0, 2, None, None, None))
+    tables = {"fleet": old, "rent": bridge}
+    case = tiny(peaks={"chat": [60, 65, 65]}, sites=places(8), tables=tables, settings=DEAR,
+                figures={(GB, "available_from"): QUARTERS[1]})  # fmt: skip
+    return case, {GB: 1}
+
+
+def rent_at_the_site() -> Any:
+    """Racks for rent share the places of the site with a firm order, and begin a quarter after they are asked for."""
+    tables = {
+        "fleet": fleet(("a", "gb200-nvl72", 1, "2025Q1", 3.3e6)).assign(retirable=False),
+        "orders": orders(("a", GB, 1, QUARTERS[2], 4.4e6)),
+        "rent": offers(("lease", "a", GB, 2, 4.0, 1, 1, None, None, None)),
+    }
+    return tiny(skus=(), peaks={"chat": [40, 140, 140]}, sites=places(2.95), tables=tables, settings=DEAR), {}
+
+
+def rent_from_the_budget_of_capital() -> Any:
+    """The budget pays for the server that runs, then for three; the offer ends before the last quarter."""
+    tables = {
+        "rent": offers(("lease", "provider", "hgx-h200", 4, 1.0, 0, 1, None, QUARTERS[1], "capital")),
+        "rented": pd.DataFrame([("lease", 1, "2026Q4", QUARTERS[0])],
+                               columns=["offer", "count", "from_quarter", "until_quarter"]),
+        "budget": budget(17_520, 3 * 17_520, 0.0),
+    }  # fmt: skip
+    return tiny(skus=(), peaks={"chat": [6, 5, 5]}, tables=tables, settings={"budget_carry": "none"}), {}
+
+
 def two_sites_and_workloads() -> Any:
     sites = (
         {"site": "a", "positions": 3.0},
@@ -493,6 +530,9 @@ CASES: list[tuple[Callable[[], Any], set[str], set[str]]] = [
     (one_order_for_two_sites, {GB}, {"minimum order"}),
     (shortfall_by_priority, {GB}, {"busy racks"}),
     (shortfall_inside_lead_time, set(), {"busy racks"}),
+    (rent_until_racks_come, set(), {"rent"}),
+    (rent_at_the_site, set(), {"positions"}),
+    (rent_from_the_budget_of_capital, set(), {"budget"}),
     (two_sites_and_workloads, {GB}, set()),
     (deferrable_beside_voice, {"hgx-b300"}, set()),
     (batch_fills_the_night, {GB}, set()),
@@ -525,6 +565,7 @@ QUICK = {
     small_llms_on_whole_servers, cmx_of_one_pod, a_second_lpx, least_order_and_supply, late_beyond_the_promise,
     sales_one_at_a_time, floor_for_the_lesser_tier, small_llms_with_a_server_down,
     racks_at_maxq, operating_budget, contracted_space,
+    rent_until_racks_come, rent_at_the_site, rent_from_the_budget_of_capital,
 }  # fmt: skip
 """Orders, sales, CMX, LPX and lateness in a second or two each; the others are slow."""
 

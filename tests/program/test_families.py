@@ -100,6 +100,20 @@ def dear_racks_while_cheap_ones_are_ordered(tables: Tables) -> None:
     standing(tables, "g", 3, paid=9e6, retirable=1)
 
 
+def cheap_racks_for_rent(tables: Tables) -> None:
+    """Two racks for rent that cost next to nothing; the demand needs more."""
+    rows(tables, "rent_offers", ("o", SITE, "g", 2, 1e3, 0, 1, 0, 2, 2, 0))
+
+
+def racks_for_rent_for_two_quarters(tables: Tables) -> None:
+    """Demand stands in one quarter alone; the second is paid for too."""
+    rows(tables, "rent_offers", ("o", SITE, "g", 20, 1e4, 0, 2, 0, 1, 2, 0))
+
+
+def racks_for_rent_that_are_too_dear(tables: Tables) -> None:
+    rows(tables, "rent_offers", ("o", SITE, "g", 2, 1e9, 0, 2, 0, 1, 2, 0))
+
+
 def reserved_and_well_paid_for(tables: Tables) -> None:
     no_demand(tables)
     standing(tables, "g", 3, paid=9e6, retirable=1)
@@ -450,6 +464,9 @@ BINDING: dict[str, Any] = {
     "resell_within_order": old_racks_at_the_price_of_new_ones,
     "resale_cap": two_groups_and_a_market_for_two,
     "reserved_stands": reserved_and_well_paid_for,
+    "rent_cap": cheap_racks_for_rent,
+    "rent_begins": racks_for_rent_for_two_quarters,
+    "rent_term": racks_for_rent_for_two_quarters,
     "demand_met": demand_alone,
     "short_counts_late": late_prompts_and_a_choice_of_points,
     "least_share_served": half_of_the_planned_quarter_at_least,
@@ -686,6 +703,7 @@ INERT: dict[str, Any] = {
     "resell_within_order": bought_to_stay,
     "resale_cap": sale_of_one_group,
     "reserved_stands": reserved_and_not_for_sale,
+    **dict.fromkeys(("rent_cap", "rent_begins", "rent_term"), racks_for_rent_that_are_too_dear),
     "demand_met": worthless_work,
     "short_counts_late": prompts_late_within_the_share,
     "least_share_served": work_that_is_free_and_must_be_done,

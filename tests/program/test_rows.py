@@ -161,6 +161,12 @@ def firm_order(tables: Any) -> None:
     rows(tables, "fixed", ("order-0", "order", SITE, "g", 3, 1, 0, 9e5, 6e5, 1, 9e3))
 
 
+def leases(tables: Any) -> None:
+    """Up to three racks, for two quarters at least, 7 kUSD a quarter from the budget of capital; one runs until 1."""
+    rows(tables, "rent_offers", ("o", SITE, "g", 3, 7e3, 0, 2, 0, 1, 2, 1))
+    rows(tables, "rented", ("o", -1, 1, 1))
+
+
 def caps(tables: Any) -> None:
     edit(tables, "skus", {"sku": "g"}, supply_per_quarter=7.0, min_order=3)
 
@@ -260,7 +266,19 @@ ROWS: dict[str, list[tuple[Any, Any, dict[str, float], float | None, float | Non
             {"own[a,g,1]": 1, "retire[fleet-0,0]": 1, "retire[fleet-0,1]": 1, "buy[a,g,0]": -1},
             4,
             4,
-        )
+        ),
+        (of(leases), (SITE, "g", 1), {"own[a,g,1]": 1, "buy[a,g,0]": -1, "on_rent[o,1]": -1}, 0, 0),
+    ],
+    "rent_cap": [(of(leases), ("o", 2), {"on_rent[o,2]": 1}, None, 3)],
+    "rent_begins": [
+        # one more than none in the quarter before the first: it runs
+        (of(leases), ("o", 0), {"on_rent[o,0]": 1, "rent[o,0]": -1}, None, 1),
+        (of(leases), ("o", 1), {"on_rent[o,1]": 1, "on_rent[o,0]": -1, "rent[o,1]": -1}, None, 0),
+        (of(leases), ("o", 2), {"on_rent[o,2]": 1, "on_rent[o,1]": -1}, None, 0),
+    ],
+    "rent_term": [
+        (of(leases), ("o", 1), {"on_rent[o,1]": 1, "rent[o,0]": -1, "rent[o,1]": -1}, 1, None),
+        (of(leases), ("o", 2), {"on_rent[o,2]": 1, "rent[o,1]": -1}, 0, None),
     ],
     "resell_within_order": [
         # ordered in quarter 0, delivered in 1, a quarter of lock-up: only in quarter 2
@@ -274,7 +292,10 @@ ROWS: dict[str, list[tuple[Any, Any, dict[str, float], float | None, float | Non
     "retire_within_group": [
         (of(old_racks), "fleet-0", {f"retire[fleet-0,{t}]": 1 for t in range(3)}, None, 4),
     ],
-    "reserved_stands": [(of(old_racks, reserved), (SITE, "g", 1), {"own[a,g,1]": 1}, 2, None)],
+    "reserved_stands": [
+        (of(old_racks, reserved), (SITE, "g", 1), {"own[a,g,1]": 1}, 2, None),
+        (of(old_racks, reserved, leases), (SITE, "g", 1), {"own[a,g,1]": 1, "on_rent[o,1]": -1}, 2, None),
+    ],
     "demand_met": [
         (of(), (1, W, 1), {"serve[p1,a]": 1, "short[1,w]": 1}, 1, 1),
         (of(a_quarter_late), (1, W, 1), {"serve[p1,a]": 1, "short[1,w]": 1, "late[1,w]": -1}, 1, 1),
@@ -816,11 +837,21 @@ ROWS: dict[str, list[tuple[Any, Any, dict[str, float], float | None, float | Non
     "expansions_at_most": [
         (of(hall), (SITE, "hall"), {"expand[a,hall,0]": 1, "expand[a,hall,1]": 1}, None, 2),
     ],
-    "kits_within_hosts": [(of(), (SITE, "g", 1), {"own[a,k,1]": 1, "own[a,g,1]": -1}, None, 0)],
+    "kits_within_hosts": [
+        (of(), (SITE, "g", 1), {"own[a,k,1]": 1, "own[a,g,1]": -1}, None, 0),
+        (of(leases), (SITE, "g", 1), {"own[a,k,1]": 1, "own[a,g,1]": -1, "on_rent[o,1]": 1}, None, 0),
+    ],
     "enclosures_in_racks": [(of(), (SITE, 1), {"own[a,e,1]": 1, "own[a,r,1]": -16}, None, 0)],
     "parts_in_free_hosts": [
         # two of the racks that kits could stand in are for others; the kits of the plan are those fitted elsewhere
         (of(old_racks, reserved, ssd), (SITE, 1, "g"), {"fitted[a,k,1]": 1, "own[a,g,1]": -1}, None, -2),
+        (
+            of(old_racks, reserved, ssd, leases),
+            (SITE, 1, "g"),
+            {"fitted[a,k,1]": 1, "own[a,g,1]": -1, "on_rent[o,1]": 1},
+            None,
+            -2,
+        ),
         (of(frames, cmx), (SITE, 1, "r"), {"fitted[a,e,1]": 1, "own[a,r,1]": -16}, None, -16),
     ],
     "places_in_pods": [
@@ -866,9 +897,10 @@ ROWS: dict[str, list[tuple[Any, Any, dict[str, float], float | None, float | Non
     "budget_limit": [
         # a quarter of 1.01 M USD with the order; 0.75 · 1.01 M and 5,000 USD on delivery; 3 · 0.6 M of the firm order
         (
-            of(purse, firm_order, hall),
+            of(purse, firm_order, hall, leases),
             1,
             {
+                "on_rent[o,1]": 0.007,
                 "buy[a,g,1]": 0.25 * 1.01,
                 "buy[a,g,0]": 0.75 * 1.01 + 0.005,
                 "buy[a,e,1]": 0.2 * 0.15,

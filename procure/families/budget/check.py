@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-from procure.instance.tables import Fixed, OpexCap, SkuRow
+from procure.instance.tables import Fixed, OpexCap, RentOffer, SkuRow
 from procure.plan.limits import Rows
 from procure.plan.part import Check
 from procure.plan.standing import Standing
-from procure.plan.tables import Cash, ExpansionOrder, Purchase
+from procure.plan.tables import Cash, ExpansionOrder, Purchase, UnitRent
+from procure.quarter import Quarter
 from procure.rules.payments import due
 
 
@@ -38,6 +39,12 @@ def _capital(s: Standing, rows: Rows) -> None:
         spent[delivered] += 0.0 if commitment else r.count * unit.on_delivery
     for built in ExpansionOrder.rows(s.tables["expansions"]):
         spent[s.position[built.quarter]] += built.capex_usd
+    capital = {offer.offer for offer in s.instance.rows(RentOffer) if offer.capital}
+    start = Quarter(s.quarters[0]).index
+    for rent in UnitRent.rows(s.tables["rents"]):
+        if rent.offer in capital:
+            for q in range(Quarter(rent.first_quarter).index, Quarter(rent.last_quarter).index + 1):
+                spent[q - start] += rent.count * rent.unit_usd_per_quarter
     if not commitment:
         for g in s.instance.rows(Fixed):
             spent[int(g.due_t)] += g.count * g.due_usd

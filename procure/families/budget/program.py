@@ -31,10 +31,12 @@ def add_variables(m: Any, index: Index) -> None:
 def budget_limit(m: Any, index: Index) -> None:
     """Payments of a quarter fit its budget, with what was carried in and less what is carried out.
 
-        Σ_o paid[k,o,t]·buy[s,k,o] + Σ_e capex[e]·expand[s,e,t] + firm[t] + carry[t] ≤ budget[t] + carry[t−1]
+        Σ_o paid[k,o,t]·buy[s,k,o] + Σ_e capex[e]·expand[s,e,t] + Σ_f price[f]·on_rent[f,t] + firm[t] + carry[t]
+            ≤ budget[t] + carry[t−1]
 
-    M USD. On the ``commitment`` basis an order is charged whole when it is placed and firm orders, committed before,
-    are not charged. Left out for quarters without a budget.
+    M USD; of offers f of rent those that the case charges to capital, quarter by quarter on either basis. On the
+    ``commitment`` basis an order is charged whole when it is placed and firm orders, committed before, are not charged.
+    Left out for quarters without a budget.
     """
     budget = lookup(index.instance["budget"], ["t"], "budget_usd")
     commitment = index.instance.settings["budget_basis"] == "commitment"
@@ -53,6 +55,9 @@ def budget_limit(m: Any, index: Index) -> None:
         for site, name, o in index.expansion_orders:
             if o == t:
                 row.add(index.expansion[site, name].capex_usd / USD_PER_UNIT, m.expand[site, name, o])
+        for name, offer in index.offer.items():
+            if offer.capital and (name, t) in m.on_rent:
+                row.add(offer.usd_per_quarter / USD_PER_UNIT, m.on_rent[name, t])
         row.add(1.0, m.carry[t])
         if t - 1 in budget:
             row.add(-1.0, m.carry[t - 1])

@@ -15,7 +15,7 @@ from procure.plan.money import Ledger
 from procure.plan.part import Check
 from procure.plan.plan import Plan
 from procure.plan.standing import Standing
-from procure.plan.tables import Batch, ExpansionOrder, Purchase, Sold
+from procure.plan.tables import Batch, ExpansionOrder, Purchase, Sold, UnitRent
 from procure.plan.tolerance import differ
 from procure.quarter import Quarter
 from procure.rules.worth import book_usd, residual_usd, sale_usd
@@ -27,7 +27,8 @@ def limits(s: Standing, rows: Rows) -> None:
     """Units held for other purposes stand; the market takes no more in a quarter than it does."""
     for (quarter, site, sku), count in sorted(s.reserved.items()):
         if count > 0:
-            rows.add("reserved units stand", quarter, site, sku, count, s.own[quarter, site, sku], "units")
+            owned = s.own[quarter, site, sku] - s.rented[quarter, site, sku]
+            rows.add("reserved units stand", quarter, site, sku, count, owned, "units")
     for (quarter, sku), found in grouped(s.tables["sales"], ["quarter", "sku"]):
         rows.add("resale", quarter, "", sku, summed(found, "count"), s.sku[sku].resale_per_quarter, "units")
 
@@ -41,6 +42,8 @@ def balance(plan: Plan, instance: Instance) -> Iterable[str]:
         delivered[order.site, order.sku, Origin.PURCHASE, position[order.delivery_quarter]] += order.count
     for firm in instance.rows(Fixed):
         delivered[firm.site, firm.sku, firm.origin, firm.vintage_t] += firm.count
+    for rent in plan.rows(UnitRent):
+        delivered[rent.site, rent.sku, Origin.RENT, Quarter(rent.first_quarter).index - start] += rent.count
     standing: dict[tuple[str, str, Origin, int], tuple[int, float]] = {}
     for r in sorted(plan.rows(Batch), key=lambda r: r.quarter):
         t, vintage = position[r.quarter], Quarter(r.vintage).index - start
@@ -67,7 +70,11 @@ def trade(plan: Plan, instance: Instance) -> Iterable[str]:
     sku_of = {r.sku: r for r in instance.rows(SkuRow)}
     may = {(r.site, r.sku, r.origin, r.vintage_t): bool(r.retirable) for r in instance.rows(Fixed)}
     ordered = {(r.quarter, r.sku) for r in plan.rows(Purchase)}
-    gone = {(r.quarter, r.site, r.sku, r.origin, r.vintage): r.retired for r in plan.rows(Batch) if r.retired}
+    gone: dict[tuple[str, str, str, Origin, str], int] = {
+        (r.quarter, r.site, r.sku, r.origin, r.vintage): r.retired
+        for r in plan.rows(Batch)
+        if r.retired and r.origin is not Origin.RENT
+    }
     for r in plan.rows(Sold):
         t, vintage, sku = position[r.quarter], Quarter(r.vintage).index - start, sku_of[r.sku]
         label = f"{r.quarter} {r.site} {r.sku} of {r.vintage}"
@@ -139,6 +146,8 @@ def cash(ledger: Ledger, instance: Instance, tables: dict[str, pd.DataFrame]) ->
     bought = {(r.sku, r.t): r for r in instance.rows(Price)}
     sku_of = {r.sku: r for r in instance.rows(SkuRow)}
     for row in Batch.rows(tables["fleet"]):
+        if row.origin is Origin.RENT:
+            continue  # neither supported nor sold by who rents them
         t, vintage = instance.position[row.quarter], Quarter(row.vintage).index - start
         if row.origin is Origin.PURCHASE:
             paid, support = bought[row.sku, vintage].price_usd, bought[row.sku, vintage].support_usd_per_quarter

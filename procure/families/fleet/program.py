@@ -10,6 +10,7 @@ import pyomo.environ as pyo
 
 from procure.families.scales import USD_PER_UNIT
 from procure.plan.plan import frame
+from procure.plan.tables import UnitRent
 from procure.program.decided import Decided
 from procure.program.declare import More, first_stage, first_stage_rows
 from procure.program.index import Index, group
@@ -49,9 +50,10 @@ def fleet_balance(m: Any, index: Index) -> None:
     """What stands at a site existed, was on firm order, or was ordered and delivered, and was not sold.
 
         own[s,k,t] = Σ_{g at s,k: vintage(g) ≤ t} (count[g] − Σ_{τ≤t} retire[g,τ])
-                     + Σ_{o ≤ t − lead(k)} (buy[s,k,o] − Σ_{τ≤t} resell[s,k,o,τ])
+                     + Σ_{o ≤ t − lead(k)} (buy[s,k,o] − Σ_{τ≤t} resell[s,k,o,τ]) + Σ_f on_rent[f,t]
 
-    Units, integer by construction. Deliveries are usable from the start of their quarter.
+    over the offers f of rent at s, k. Units, integer by construction. Deliveries are usable from the start of their
+    quarter.
     """
 
     def rule(m: Any, site: str, sku: str, t: int) -> Any:
@@ -59,6 +61,7 @@ def fleet_balance(m: Any, index: Index) -> None:
         row.add(1.0, m.own[site, sku, t])
         for order in index.delivered(site, sku, t):
             row.add(-1.0, m.buy[order])
+        row.extend(-1.0, (m.on_rent[key] for key in index.rented_at.get((site, sku, t), [])))
         standing = sum(g.count for g in index.fixed.values() if g.site == site and g.sku == sku and g.vintage_t <= t)
         row.extend(1.0, (sale.decision(m) for sale in sold.get((site, sku), []) if sale.t <= t))
         return row.equal(standing)
@@ -111,13 +114,14 @@ def resale_cap(m: Any, index: Index) -> None:
 
 
 def reserved_stands(m: Any, index: Index) -> None:
-    """Units held for other purposes are not sold away: own[s,k,t] ≥ reserved[s,k,t]. Units."""
+    """Units held for other purposes are not sold away: own[s,k,t] − Σ_f on_rent[f,t] ≥ reserved[s,k,t]. Units."""
     keys = [(site, sku, t) for (t, site, sku), count in sorted(index.reserved.items()) if count > 0]
 
     def rule(m: Any, site: str, sku: str, t: int) -> Any:
         row = Terms()
         if (site, sku, t) in index.in_stock:
             row.add(1.0, m.own[site, sku, t])
+        row.extend(-1.0, (m.on_rent[key] for key in index.rented_at.get((site, sku, t), [])))
         return row.at_least(index.reserved[t, site, sku])
 
     m.reserved_stands = first_stage_rows(keys, rule=rule)
@@ -157,7 +161,7 @@ def running(m: Any, index: Index) -> Iterator[Running]:
 
 
 def fleet(d: Decided) -> pd.DataFrame:
-    """Units by vintage and quarter, from what exists, is on order and was bought, less what was sold."""
+    """Units by vintage and quarter, from what exists, is on order, was bought and rented, less what was sold."""
     start = Quarter(d.names[0]).index
     sold: dict[Any, dict[int, int]] = {}
     for sale in d.index.of(sales):
@@ -172,6 +176,7 @@ def fleet(d: Decided) -> pd.DataFrame:
         if count:
             vintage = t + int(d.index.sku[sku].lead_quarters)
             batches.append((site, sku, Origin.PURCHASE, vintage, count, sold.get(order, {})))
+    batches += rented_batches(d)
     rows = []
     for site, sku, origin, vintage, count, gone in batches:
         label = str(Quarter.from_index(start + vintage))
@@ -184,6 +189,17 @@ def fleet(d: Decided) -> pd.DataFrame:
                 rows.append((d.names[t], site, sku, origin, label, held, delivered, retired, closing))
             held = closing
     return frame("fleet", rows)
+
+
+def rented_batches(d: Decided) -> list[tuple[str, str, str, int, int, dict[int, int]]]:
+    """Rented units by site, SKU and quarter in which their rent began, with those given back by quarter."""
+    start = Quarter(d.names[0]).index
+    found: dict[tuple[str, str, int], tuple[int, dict[int, int]]] = {}
+    for r in UnitRent.rows(d.table("rents")):
+        first, last = (Quarter(q).index - start for q in (r.first_quarter, r.last_quarter))
+        count, back = found.get((r.site, r.sku, first), (0, {}))
+        found[r.site, r.sku, first] = (count + r.count, {**back, last + 1: back.get(last + 1, 0) + r.count})
+    return [(site, sku, Origin.RENT, first, count, back) for (site, sku, first), (count, back) in found.items()]
 
 
 def sold_units(d: Decided) -> pd.DataFrame:

@@ -32,7 +32,7 @@ def _in_hosts(s: Standing, rows: Rows, quarter: str, site: str) -> None:
             racks += own
             places += own * sku.places
     for host, count in sorted(kits.items()):
-        bays = s.own[quarter, site, host] * s.sku[host].places
+        bays = (s.own[quarter, site, host] - s.rented[quarter, site, host]) * s.sku[host].places
         rows.add("kits in hosts", quarter, site, host, count, bays, "units")
     if enclosures:
         rows.add("CMX enclosures in racks", quarter, site, "", enclosures, places, "enclosures")
@@ -48,7 +48,10 @@ def _free_hosts(s: Standing, rows: Rows) -> None:
             needed[quarter, site, tuple(s.hosts(unit.sku).items())] += _parts_needed(s, unit, used)
     for (quarter, site, hosts), count in sorted(needed.items()):
         if any(s.reserved[quarter, site, host] for host, _ in hosts):
-            room = sum(n * (s.own[quarter, site, host] - s.reserved[quarter, site, host]) for host, n in hosts)
+            free = {
+                h: s.own[quarter, site, h] - s.rented[quarter, site, h] - s.reserved[quarter, site, h] for h, _ in hosts
+            }
+            room = sum(n * free[host] for host, n in hosts)
             rows.add("parts in free hosts", quarter, site, ", ".join(host for host, _ in hosts), count, room, "units")
 
 

@@ -33,9 +33,10 @@ def add_variables(m: Any, index: Index) -> None:
 def kits_within_hosts(m: Any, index: Index) -> None:
     """A kit fills all drive bays of one host that are free, and leaves with it.
 
-        Σ_k own[s,k,t] ≤ places[h]·own[s,h,t]       over the kits k of a host h
+        Σ_k own[s,k,t] ≤ places[h]·(own[s,h,t] − Σ_f on_rent[f,t])     over the kits k of a host h, offers f of it
 
-    Units. ``places`` is 1, less the share of the bays that drives inside the host's price take.
+    Units; rented hosts go back as they came, so that no kit is put into them. ``places`` is 1, less the share of the
+    bays that drives inside the host's price take.
     """
     kits = group(
         (k for k in index.stock if index.sku[k[1]].kind is SkuKind.SSD_KIT),
@@ -47,6 +48,8 @@ def kits_within_hosts(m: Any, index: Index) -> None:
         row.extend(1.0, (m.own[k] for k in kits[site, host, t]))
         if (site, host, t) in index.in_stock:
             row.add(-float(index.sku[host].places), m.own[site, host, t])
+        places = float(index.sku[host].places)
+        row.extend(places, (m.on_rent[key] for key in index.rented_at.get((site, host, t), [])))
         return row.at_most(0.0)
 
     m.kits_within_hosts = first_stage_rows(sorted(kits), rule=rule)
@@ -55,7 +58,8 @@ def kits_within_hosts(m: Any, index: Index) -> None:
 def parts_in_free_hosts(m: Any, index: Index) -> None:
     """Where hosts are held for others, only parts that fit into the rest of them serve.
 
-        Σ_k fitted[s,k,t] ≤ Σ_h places[h]·(own[s,h,t] − reserved[s,h,t])       over the parts k of the same hosts h
+        Σ_k fitted[s,k,t] ≤ Σ_h places[h]·(own[s,h,t] − Σ_f on_rent[f,t] − reserved[s,h,t])
+                                                                     over the parts k of the same hosts h
         fitted[s,k,t] ≤ own[s,k,t] − reserved[s,k,t]
 
     Units; kits in racks or servers, enclosures in CMX racks. A part that finds no free host is held with the others.
@@ -70,6 +74,7 @@ def parts_in_free_hosts(m: Any, index: Index) -> None:
         for host, places in index.places[held[0][1]].items():
             if (site, host, at.t) in index.in_stock:
                 row.add(-places, m.own[site, host, at.t])
+            row.extend(places, (m.on_rent[key] for key in index.rented_at.get((site, host, at.t), [])))
             row.constant += places * index.reserved.get((at.t, site, host), 0.0)
         return row.at_most(0.0)
 
@@ -79,7 +84,7 @@ def parts_in_free_hosts(m: Any, index: Index) -> None:
         row.add(-1.0, m.own[site, sku, at.t])
         return row.at_most(-index.reserved.get((at.t, site, sku), 0.0))
 
-    m.parts_in_free_hosts = block_rows(list(parts), rule=rule)
+    m.parts_in_free_hosts = block_rows(list(parts), rule=rule, against=["on_rent"])
     m.fitted_within_own = block_rows(index.of(in_held_hosts), rule=owned)
 
 

@@ -14,6 +14,7 @@ from procure.report.sheets.limits import Limits
 from procure.report.sheets.money import Money
 from procure.report.sheets.purchases import ORDER_LINES, Purchases
 from procure.report.sheets.service import Service
+from procure.schema import CostLine
 from procure.timekey import grouped
 
 MONEY_TOLERANCE = 1e-6
@@ -148,6 +149,12 @@ def _money(rows: _List, plan: Plan, parts: Parts) -> None:
     ]
     rows.compare("payments = hardware, attach and installation of Money", total(parts.purchases.total.over_time),
                  total(*(ordered or [0.0])), "USD")  # fmt: skip
+    paid: list[Any] = [
+        cell for (_, line), found in money.lines.items() if line in (CostLine.RENT, CostLine.RENT_FROM_CAPITAL)
+        for row in found for cell in row.cells[: len(parts.purchases.rent.cells)]
+    ]  # fmt: skip
+    rows.compare("rent of Purchases = rent of Money within the quarters", total(parts.purchases.rent.over_time),
+                 total(*(paid or [0.0])), "USD")  # fmt: skip
 
 
 def _units(rows: _List, parts: Parts) -> None:

@@ -37,15 +37,17 @@ class Fleet:
 
 
 def fleet_sheet(plan: Plan, timeline: Timeline, purchases: Purchases) -> Fleet:
-    """Opening + delivered - retired = closing. Ordered deliveries are read from Purchases."""
+    """Opening + delivered + rented - retired = closing. Ordered deliveries are read from Purchases."""
     purpose = (
-        "Units in place: opening + delivered - retired = closing. Opening stock and firm deliveries are inputs; "
-        "retirements are solver output."
+        "Units in place: opening + delivered + rented - retired = closing. Opening stock and firm deliveries are "
+        "inputs; rent and retirements (units sold or given back) are solver output."
     )
     book = TimeSheet("Fleet", "Fleet", purpose, timeline)
     table = plan.tables["fleet"]
     flows = {c: over_time(table, _KEYS, c, timeline) for c in ("opening", "retired")}
-    flows["firm"] = over_time(table[table["origin"] != Origin.PURCHASE], _KEYS, "delivered", timeline)
+    firm = table["origin"].map(lambda origin: Origin(origin).firm).astype(bool)
+    flows["firm"] = over_time(table[firm], _KEYS, "delivered", timeline)
+    flows["rented"] = over_time(table[table["origin"] == Origin.RENT], _KEYS, "delivered", timeline)
     book.heading("Roll-forward by site and SKU", "All vintages together.")
     head = book.header([_OF["site"], _OF["sku"], "Item", "", "Unit", "", "Total", ""])
     none = [0.0] * len(timeline.quarters)
@@ -65,7 +67,7 @@ def fleet_sheet(plan: Plan, timeline: Timeline, purchases: Purchases) -> Fleet:
 def _roll_forward(
     book: TimeSheet, key: Key, flow: dict[str, list[float]], purchases: Purchases, head: list[Cell]
 ) -> Row:
-    """Five rows for one SKU at one site; returns the closing stock."""
+    """Six rows for one SKU at one site; returns the closing stock."""
     top, at, cell = book.row, book.sheet.at, book.cell
     total_style = {6: "calc:count"}
 
@@ -75,7 +77,7 @@ def _roll_forward(
     book.line(
         [*key, _OF["opening"], None, _UNITS],
         "calc:count",
-        lambda i: flow["opening"][0] if i == 0 else cell(top + 4, i - 1),
+        lambda i: flow["opening"][0] if i == 0 else cell(top + 5, i - 1),
     ).cells[0].style = "input:count"
     book.line(
         labels("+ delivered, ordered here", top + 1),
@@ -84,11 +86,12 @@ def _roll_forward(
         label_styles=total_style,
     )
     book.line(labels("+ delivered, firm before", top + 2), "input:count", flow["firm"], label_styles=total_style)
-    book.line(labels("- retired", top + 3), "solver:count", flow["retired"], label_styles=total_style)
+    book.line(labels("+ rented", top + 3), "solver:count", flow["rented"], label_styles=total_style)
+    book.line(labels("- retired", top + 4), "solver:count", flow["retired"], label_styles=total_style)
     return book.line(
         [*key, _OF["closing"], None, _UNITS],
         "sum:count",
-        lambda i: cell(top, i) + cell(top + 1, i) + cell(top + 2, i) - cell(top + 3, i),
+        lambda i: cell(top, i) + cell(top + 1, i) + cell(top + 2, i) + cell(top + 3, i) - cell(top + 4, i),
     )
 
 

@@ -1,4 +1,4 @@
-"""Purchases: the register of orders, what each is paid and when, expansions and sales, and counts by quarter."""
+"""Purchases: the register of orders, what each is paid and when, expansions, rent and sales, and counts by quarter."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from procure.plan.tables import Purchase
 from procure.report.cells import Block, Call, Cell, Expr, exact, sumproduct, total
 from procure.report.layout import Row, Timeline, TimeSheet
 from procure.report.sheets.expansions import Expansions, expansions_block
+from procure.report.sheets.rents import rents_block
 from procure.report.sheets.sales import sales_block
 from procure.schema import Column, CostLine, Span
 from procure.timekey import grouped, summed
@@ -35,6 +36,8 @@ class Purchases:
     price_top: int
     total: Row
     expansions: Expansions
+    rent: Row
+    """Rent by quarter."""
 
     def _column(self, column: int) -> Block:
         return self.book.sheet.block(self.first, column, self.last, column)
@@ -110,9 +113,10 @@ def purchases_sheet(plan: Plan, timeline: Timeline) -> Purchases:
     )  # fmt: skip
     book.row = end
     expansions = expansions_block(book, plan)
+    rent = rents_block(book, plan)
     sales_block(book, plan)
     keys = set(zip(table["site"].astype(str), table["sku"].astype(str), strict=True))
-    made = Purchases(book, keys, capex, top, last, price_top, grand, expansions)
+    made = Purchases(book, keys, capex, top, last, price_top, grand, expansions, rent)
     _counts(made)
     return made
 
