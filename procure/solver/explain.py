@@ -147,7 +147,12 @@ class _Case:
         return self.ask.whole(lift, key) if relaxed and self.ask.relaxed((), key) is not False else relaxed
 
     def _together(self, key: tuple[TimeKey, str]) -> str:
-        """No limit alone: those are named without whose lifting that of all others does not help."""
+        """No limit alone: those are named without whose lifting that of all others does not help.
+
+        Where parts of units would serve more and whole ones do not even without all limits, no limit is to blame.
+        """
+        if self._relieves(tuple(self.ask.present), key) is False:
+            return WHOLE_UNITS
         needed = [
             name
             for name in self.ask.present

@@ -92,6 +92,7 @@ def test_instances_throughput_threshold_and_egress():
     assert sent == pytest.approx(0.53, abs=0.01)
     assert length_at(1 - sent) == pytest.approx(17_900, rel=0.03)
     assert egress_gbit(plan) == pytest.approx(12.65, abs=0.1)
+    assert plan.tables["sla"]["cause"].iloc[0] == "whole units do not fit the limits"
 
 
 @pytest.mark.slow(seconds=5)
