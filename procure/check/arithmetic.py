@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from procure.check.day import coincidence
 from procure.check.supply import Supply
 from procure.check.tables import Finding
 from procure.check.whole import whole_instances
@@ -294,7 +295,9 @@ def least_load(supply: Supply, t: int, *, reuse: bool) -> float:
         total = float(asked.loc[[key for key in loads if key[0] == name], "requests_per_s"].sum())
         upper += [late[name], reused[name]]
         bound += [(1.0 - float(share[name])) * total, float(returns.get(name, 0.0)) * total]
-    matrix, right = np.vstack([work, *upper]), np.concatenate([np.zeros(len(pools)), bound])
+    of = np.array([*(row.workload for row in works), ""])
+    day = [work * np.array([factor.get(name, 1.0) for name in of]) for factor in coincidence(supply)]
+    matrix, right = np.vstack([*day, *upper]), np.concatenate([np.zeros(len(day) * len(pools)), bound])
     cost = np.append(np.zeros(column), 1.0)
     answer = linprog(cost, A_ub=matrix, b_ub=right, A_eq=equal, b_eq=np.ones(2 * len(loads)), method="highs")
     return float(answer.fun) if answer.status == 0 else float("inf")
@@ -333,7 +336,9 @@ def _power(supply: Supply) -> list[Finding]:
     fill = prefill.assign(kw_s=cost)[[*keys, "kw_s"]].groupby(keys)["kw_s"].min()
     per_request = decode.add(fill, fill_value=0.0)
     rate = rates.set_index(keys)["requests_per_s"]
-    needed = (per_request * rate).fillna(0.0).groupby(level="t").sum()
+    each = (per_request * rate).fillna(0.0).groupby(level=["t", "workload"]).sum()
+    needed = _most(each, coincidence(supply))
+    by_clock = _most(each, coincidence(supply, by_clock=True))
     rows: list[Finding] = []
     built = _of_power(supply.table("site_limits")).groupby("t")["limit"].sum()
     adds = _of_power(supply.table("expansion_adds"))
@@ -350,8 +355,21 @@ def _power(supply: Supply) -> list[Finding]:
             f"{_asked_in(supply, t)}, {when}: {value - most:,.0f} kW more (sites.csv, expansions.csv), or ask for "
             f"{most / value:.0%} of it (forecast.csv)."
         )  # fmt: skip
+        if (less := 1.0 - float(by_clock.get(t, 0.0)) / value if value > 0 else 0.0) > LEAST_SAVED:
+            text += f' Up to {less:.0%} less if capacity were sized by clock hour (dayparts = "clock").'
         rows.append(Finding(name, when, "all sites", value, most, "kW", holds, text, todo))
     return rows
+
+
+LEAST_SAVED = 0.01
+"""Part of the work that may coincide less by the clock before it is said."""
+
+
+def _most(each: pd.Series, factors: list[dict[str, float]]) -> pd.Series:
+    """The most that sets of factors on workloads make of figures by (quarter, workload), by quarter."""
+    workload = each.index.get_level_values("workload")
+    sums = [(each * [factor[name] for name in workload]).groupby(level="t").sum() for factor in factors]
+    return pd.concat(sums, axis=1).max(axis=1)
 
 
 def _held_back(supply: Supply) -> list[Finding]:

@@ -11,6 +11,7 @@ from solved_case import Solved, built, planned
 from tiny_case import fleet, tiny
 
 import procure
+from procure.check import check_case
 
 GB = "gb300-nvl72"
 OFFICE = pd.DataFrame(
@@ -165,3 +166,12 @@ def test_decomposition_and_the_whole_program_agree():
     case = case_of(12e6, later=10)
     parts, whole = (planned(case, gap=1e-6, method=method) for method in ("decomposed", "whole"))
     assert parts.objective_usd == pytest.approx(whole.objective_usd, rel=2e-6)
+
+
+def test_check_counts_by_the_clock_and_says_what_that_saves():
+    peak, clock = (check_case(case_of(4e6, dayparts=mode)) for mode in ("peak", "clock"))
+    told = [found[found["unit"] == "kW"].iloc[0] for found in (peak, clock)]
+    assert told[1]["value"] < 0.9 * told[0]["value"]
+    saved = 1 - told[1]["value"] / told[0]["value"]
+    assert f"Up to {saved:.0%} less if capacity were sized by clock hour" in " ".join(map(str, told[0]))
+    assert "clock hour" not in " ".join(map(str, told[1]))
