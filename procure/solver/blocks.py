@@ -141,6 +141,8 @@ class Block:
         measured = np.abs(self._master_part[mendable]).sum(axis=0)
         self.short_columns = np.flatnonzero(np.where(compiled.mends[compiled.master], measured, 0.0))
         """Positions among the master columns that mend what a fleet breaks: they give this block its shortfall."""
+        self.met = np.flatnonzero(abs(self._master_part).sum(axis=0))
+        """Positions of the master columns that stand in rows of this block."""
         self._matrix = sparse.csr_matrix(sparse.hstack([own, sparse.csr_matrix(elastic)]))
         self._bounds = compiled.row_lower[rows], compiled.row_upper[rows]
         self._lower = np.append(compiled.col_lower[columns], 0.0)

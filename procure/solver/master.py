@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -28,12 +28,16 @@ POLISH_SECONDS = 5.0
 
 @dataclass(frozen=True)
 class Proposal:
-    """A point of the master: the fleet ``x`` (integers whole), what it thinks each block costs, and a valid bound."""
+    """A point of the master: the fleet ``x`` (integers whole), what it thinks each block costs, and a valid bound.
+
+    ``reach`` is what the bound could at most become with integers as whole as they were: with more time, no higher.
+    """
 
     status: str
     x: np.ndarray | None
     theta: np.ndarray | None
     bound: float | None
+    reach: float = INFINITY
 
 
 class Master:
@@ -126,7 +130,8 @@ class Master:
             answer = self._search_within(fixed, low, high, gap, POLISH_SECONDS)
         if answer.values is None:
             return self.whole(gap, cpu_s, enough, start)
-        return self._proposal(answer, rough.bound, whole=True)
+        reach = INFINITY if rough.objective is None else rough.objective
+        return replace(self._proposal(answer, rough.bound, whole=True), reach=reach)
 
     def no_worse(
         self, point: np.ndarray, helping: np.ndarray, hurting: np.ndarray, gap: float, cpu_s: float

@@ -9,11 +9,13 @@ incumbent and bound meet. The bound is the master's: every cut is valid, so it b
 from __future__ import annotations
 
 import time
+from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from procure.families.scales import BASIS_POINTS
-from procure.solver.blocks import NEGLIGIBLE, Cut, Outcome
+from procure.solver.blocks import NEGLIGIBLE, Block, Cut, Outcome
 from procure.solver.compile import limited, tolerates
 from procure.solver.highs import (
     INFINITY,
@@ -51,6 +53,9 @@ NEAR_FLEETS = 4
 """Fleets near the incumbent that are asked about in a row, while it says little; one each time later."""
 MEND_GAP = 0.01
 """Relative gap of masters near a fleet that nearly serves."""
+
+MANY_COLUMNS = 100_000
+"""Columns of a program from which on its relaxation takes minutes."""
 
 
 class Search:
@@ -178,6 +183,8 @@ class Search:
             self._begin()
         elif not tolerates(self.most_short):
             self._take_over(self.parent.nearest)
+        if self._relaxation_takes_minutes() and not self._round_up_by_block():
+            return Solution("infeasible", None, None, None)
         outcome = self._relaxation()
         if outcome is not None:
             return outcome
@@ -213,10 +220,10 @@ class Search:
             beside = self.inside if self.inside is not None and self._far_off() else self.best
             if beside is not None and new and self._gap() > self._target():
                 self._visit(found.x, found.theta, 0.5 * (found.x + beside))
-            elif not new and aim > self._closest():
-                aim = max(aim / 4, self._closest())
-            elif not new and not exact:
-                exact = True
+            elif not new and (aim > self._closest() or not exact):
+                # Nothing is missing where the master looks: it is asked to prove it, in parts of units if that can do.
+                exact |= aim <= self._closest() or found.reach < self._enough()
+                aim = self._closest()
             elif not new:
                 break
         return self._finish()
@@ -253,6 +260,68 @@ class Search:
         if first.x is not None and first.theta is not None:
             self._visit(first.x, first.theta)
             self.options.report(self.objective, self._incumbent(), self.bound)
+
+    def _relaxation_takes_minutes(self) -> bool:
+        """Whether a plan is looked for before the whole relaxation, that of a program which nothing is known of."""
+        known = self.parent.hint is not None or self.parent.relaxed is not None
+        return not known and tolerates(self.most_short) and len(self.parent.compiled.columns) > MANY_COLUMNS
+
+    def _round_up_by_block(self) -> bool:
+        """A plan before the whole relaxation: a fleet with no less than each block needs by a relaxation of its own.
+
+        That of a block has the first stage and the service of the block alone. What counts of its fleet are the columns
+        that stand in the block's rows; its duals are a cut. Where limits tie blocks, there may be no such fleet; False
+        where one of them cannot be served by any.
+        """
+        columns = self.parent.helping, self.parent.hurting
+        compiled, mine = self.parent.compiled, self.parent.columns
+        need = np.where(compiled.helps[mine] < 0, compiled.col_upper[mine], compiled.col_lower[mine])
+        for block in self.parent.blocks:
+            self.options.report("block by block", None, None)
+            status, x = self._relaxation_with(block)
+            if x is None:
+                return status != "infeasible"
+            for of, further in zip(columns, (np.maximum, np.minimum), strict=True):
+                met = np.intersect1d(of, block.met)
+                need[met] = further(need[met], x[met])
+        first = self.master.no_worse(need, *columns, ROUGH_GAP, ROUGH_SECONDS)
+        if first.x is not None and first.theta is not None:
+            self._visit(first.x, first.theta)
+        self.options.report(self.objective, self._incumbent(), None)
+        return True
+
+    def _relaxation_with(self, block: Block) -> tuple[str, np.ndarray | None]:
+        """How the relaxation with one block's service alone ends, and the master columns of its optimum.
+
+        Its duals are a cut.
+        """
+        stage = limited(self.parent.compiled, self.most_short)
+        held = np.arange(len(self.parent.compiled.rows), len(stage.row_upper))
+        rows = np.concatenate([block.rows, self.parent.rows, held])
+        columns = np.concatenate([self.parent.columns, block.columns])
+        solver = self._interior_point()
+        load(
+            solver,
+            sparse.csr_matrix(stage.matrix[rows][:, columns]),
+            self.parent.compiled.cost[columns],
+            (stage.row_lower[rows], stage.row_upper[rows]),
+            (self.parent.compiled.col_lower[columns], stage.col_upper[columns]),
+        )
+        answer = run(solver, self.options.left())
+        if answer.values is None:
+            return answer.status, None
+        if answer.row_dual is not None:
+            cut = block.cut(answer.row_dual[: len(block.rows)], feasibility=False)
+            if cut is not None:
+                self._keep(cut)
+        return answer.status, answer.values[: len(self.parent.columns)]
+
+    def _interior_point(self) -> Any:
+        """A solver of relaxations by interior point, without crossover: no cut needs exact duals."""
+        solver = new_solver(self.options)
+        set_option(solver, "solver", "ipx")
+        set_option(solver, "run_crossover", "off")
+        return solver
 
     def _again(self, x: np.ndarray) -> bool:
         """Whether the master has proposed this fleet before."""
@@ -346,7 +415,9 @@ class Search:
         inside, or has stalled: masters in integers find the missing cuts faster than the relaxation's tail.
         """
         self.options.report("whole relaxation", None, None)
-        inside, reached = self.whole_relaxation()
+        status, inside, reached = self.whole_relaxation()
+        if status == "infeasible" and tolerates(self.most_short):
+            return Solution("infeasible", None, None, None)  # the stage of least shortfall says by how much
         self.inside = inside
         weight = FIRST_WEIGHT
         bounds: list[float] = []
@@ -393,29 +464,27 @@ class Search:
         moved = bounds[-1] - bounds[-1 - patience]
         return moved <= self._target() * (abs(bounds[-1]) if self.objective == "cost" else 1.0) / 5
 
-    def whole_relaxation(self) -> tuple[np.ndarray | None, float]:
-        """The master columns of the whole relaxation's optimum and its value; None and infinity where it has none.
+    def whole_relaxation(self) -> tuple[str, np.ndarray | None, float]:
+        """How the whole relaxation ends, the master columns of its optimum and its value; None and infinity without.
 
         Its row duals are the first cuts: with them alone the master's relaxation is as high as the whole one.
         """
         if self.parent.hint is not None:
-            return self.best, float("inf")
+            return "known", self.best, float("inf")
         if self.parent.relaxed is not None:  # of a stage that allowed less shortfall, and its cuts are known
-            return self.parent.relaxed, float("inf")
+            return "known", self.parent.relaxed, float("inf")
         return self._relaxation_of(self.objective, self.most_short)
 
-    def _relaxation_of(self, objective: str, most_short: float | None) -> tuple[np.ndarray | None, float]:
+    def _relaxation_of(self, objective: str, most_short: float | None) -> tuple[str, np.ndarray | None, float]:
         """The whole relaxation of an objective with the total shortfall held to a most, by interior point."""
         compiled = self.parent.compiled
-        solver = new_solver(self.options)
-        set_option(solver, "solver", "ipx")
-        set_option(solver, "run_crossover", "off")
+        solver = self._interior_point()
         stage = limited(compiled, most_short)
         cost = compiled.cost if objective == "cost" else compiled.shortfall
         load(solver, stage.matrix, cost, (stage.row_lower, stage.row_upper), (compiled.col_lower, stage.col_upper))
         answer = run(solver, self.options.left())
         if answer.values is None or answer.objective is None:
-            return None, float("inf")
+            return answer.status, None, float("inf")
         if answer.row_dual is not None:
             for block in self.parent.blocks:
                 cut = block.cut(answer.row_dual[block.rows], feasibility=objective == "shortfall")
@@ -424,7 +493,7 @@ class Search:
         inside = np.asarray(answer.values[self.parent.columns])
         if objective == "cost":
             self.parent.relaxed = inside
-        return inside, answer.objective
+        return answer.status, inside, answer.objective
 
     def _incumbent(self) -> float | None:
         return self.best_cost if self.best is not None else None
