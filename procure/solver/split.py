@@ -13,6 +13,7 @@ from procure.program.declare import More
 from procure.solver.blocks import Block, Cut, Outcome, parts_of
 from procure.solver.compile import Compiled, tolerates
 from procure.solver.highs import Options, OutOfTime
+from procure.solver.master import Master
 from procure.solver.solution import Solution
 
 FINISHING_SECONDS = 60.0
@@ -77,7 +78,15 @@ class Split:
             return None
         values = self.values(x, outcomes)
         cost, short = float(self.compiled.cost @ values), float(self.compiled.shortfall @ values)
-        return Solution("limit", values, short, 0.0), Solution("limit", values, cost, None)
+        return Solution("limit", values, short, 0.0), Solution("limit", values, cost, self._bound(short))
+
+    def _bound(self, short: float) -> float | None:
+        """What a plan that is as little short costs at least, as far as the cuts know."""
+        most = short + self.compiled.short_tolerance
+        master = Master(self.compiled, self.columns, self.rows, self.blocks, "cost", most, self.options)
+        for cut in self.cuts:
+            master.add(cut)
+        return master.relaxed().bound
 
     def values(self, x: np.ndarray, outcomes: list[Outcome]) -> np.ndarray:
         """The columns of the whole program, from the fleet and what its blocks say."""
