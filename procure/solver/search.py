@@ -416,7 +416,7 @@ class Search:
         """
         self.options.report("whole relaxation", None, None)
         status, inside, reached = self.whole_relaxation()
-        if status == "infeasible" and tolerates(self.most_short):
+        if status == "infeasible" and self._relaxation_takes_minutes():
             return Solution("infeasible", None, None, None)  # the stage of least shortfall says by how much
         self.inside = inside
         weight = FIRST_WEIGHT

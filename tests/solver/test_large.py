@@ -42,6 +42,7 @@ def test_a_relaxation_that_serves_nothing_ends_the_stage_without_more_questions(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     asked: list[Any] = []
+    monkeypatch.setattr(search, "MANY_COLUMNS", 0)
     original = Split.evaluate
     monkeypatch.setattr(Split, "evaluate", lambda self, *a: (asked.append(a), original(self, *a))[1])
     assert Decomposition(compiled(2.0), Options(threads=1)).solve("cost", 0.0).status == "infeasible"
