@@ -8,8 +8,10 @@ from functools import total_ordering
 
 _PATTERN = re.compile(r"([12][0-9]{3})Q([1-4])")
 
-HOURS_PER_QUARTER = 8_760 / 4
-"""Hours in a quarter of a 365-day year."""
+HOURS_PER_DAY = 24
+HOURS_PER_YEAR = 8_760.0
+"""Hours in a year of 365 days."""
+HOURS_PER_QUARTER = HOURS_PER_YEAR / 4
 SECONDS_PER_QUARTER = HOURS_PER_QUARTER * 3_600
 SECONDS_PER_DAY = 86_400.0
 

@@ -7,15 +7,15 @@ from typing import Any
 
 from procure.case.rows import Cell, Rows
 from procure.errors import Fault
+from procure.quarter import HOURS_PER_DAY
 
-HOURS = 24
 AGREES = 0.01
 """A stated mean over peak and that of the day named may differ by this share."""
 
 
 def hours_between(start: int, end: int) -> list[int]:
     """Clock hours from one full hour to another; past midnight where the end comes first."""
-    return list(range(start, end)) if start < end else [*range(start, HOURS), *range(end)]
+    return list(range(start, end)) if start < end else [*range(start, HOURS_PER_DAY), *range(end)]
 
 
 def own_days(rows: Iterable[Mapping[Any, Any]]) -> dict[str, tuple[float, ...]]:
@@ -33,9 +33,9 @@ def own_days(rows: Iterable[Mapping[Any, Any]]) -> dict[str, tuple[float, ...]]:
         for hour in hours_between(int(row["from_hour"]), int(row["to_hour"])):
             hours.setdefault(hour, []).append(float(row["load"]))
     return {
-        name: tuple(hours[hour][0] for hour in range(HOURS))
+        name: tuple(hours[hour][0] for hour in range(HOURS_PER_DAY))
         for name, hours in found.items()
-        if len(hours) == HOURS
+        if len(hours) == HOURS_PER_DAY
         and all(len(loads) == 1 for loads in hours.values())
         and max(map(max, hours.values())) > 0
     }
@@ -70,7 +70,7 @@ def day_faults(shapes: Rows, packaged: Collection[str]) -> list[Fault]:
                     faults.append(Fault(shapes.file, line, "from_hour", str(start), expected))
                     break
                 taken[hour] = line
-        left = [hour for hour in range(HOURS) if hour not in taken]
+        left = [hour for hour in range(HOURS_PER_DAY) if hour not in taken]
         if left:
             expected = f"All 24 hours of {name}: none of its rows covers {', '.join(map(str, left))}."
             faults.append(Fault(shapes.file, first, "from_hour", name, expected, "State a load of 0 for idle hours."))

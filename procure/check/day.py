@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from procure.check.supply import Supply
 from procure.instance.tables import Daypart, DaypartRate, Workload
+from procure.quarter import HOURS_PER_DAY
 
 
 def coincidence(supply: Supply, *, by_clock: bool | None = None) -> list[dict[str, float]]:
@@ -25,5 +26,5 @@ def coincidence(supply: Supply, *, by_clock: bool | None = None) -> list[dict[st
     waits = {row.workload for row in loads if row.deferrable}
     names = [row.workload for row in loads]
     sets = [{w: 0.0 if w in waits else of_peak[part, w] for w in names} for part in hours]
-    mean = {w: sum(n * of_peak[part, w] for part, n in hours.items()) / 24 for w in names}
+    mean = {w: sum(n * of_peak[part, w] for part, n in hours.items()) / HOURS_PER_DAY for w in names}
     return [*sets, {w: 1.0 if w in waits else mean[w] for w in names}]

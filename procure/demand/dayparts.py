@@ -11,13 +11,13 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from procure.case.days import own_days
+from procure.quarter import HOURS_PER_DAY
 
 if TYPE_CHECKING:
     from procure.case import Case
 
 Array = NDArray[np.float64]
 
-HOURS = 24
 ALIKE = 1e-9
 """Hours whose loads differ by less, over the peaks, are of one part whatever the count."""
 
@@ -114,13 +114,13 @@ def days_of(case: Case, scenarios: pd.DataFrame) -> Array:
 def hours_named(hours: Sequence[int]) -> str:
     """Clock hours as a planner reads them: ``09-17``, ``22-02``, ``08-10 17-19``, ``00-24``."""
     left = set(hours)
-    if len(left) == HOURS:
-        return f"00-{HOURS}"
-    starts = sorted(hour for hour in left if (hour - 1) % HOURS not in left)
+    if len(left) == HOURS_PER_DAY:
+        return f"00-{HOURS_PER_DAY}"
+    starts = sorted(hour for hour in left if (hour - 1) % HOURS_PER_DAY not in left)
     named = []
     for start in starts:
-        length = next(n for n in range(1, HOURS) if (start + n) % HOURS not in left)
-        end = (start + length) % HOURS or HOURS
+        length = next(n for n in range(1, HOURS_PER_DAY) if (start + n) % HOURS_PER_DAY not in left)
+        end = (start + length) % HOURS_PER_DAY or HOURS_PER_DAY
         named.append(f"{start:02d}-{end:02d}")
     return " ".join(named)
 

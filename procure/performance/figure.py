@@ -25,10 +25,10 @@ from procure.performance.points import decode_points
 from procure.performance.queueing import Queue
 from procure.performance.rules import Setup
 from procure.performance.tables import FigurePoint
+from procure.quarter import HOURS_PER_YEAR
 from procure.schema import SkuKind
 from procure.sizing import Card
 
-HOURS_PER_YEAR = 8_760.0
 SPEEDS = (10.0, 20.0, 30.0, 40.0, 50.0, 75.0, 100.0, 125.0, 150.0, 175.0, 200.0, 250.0, 300.0, 350.0, 400.0, 500.0)
 _MAX_Q, _MAX_P = ("-max-q", "-maxq"), ("-max-p", "-maxp")
 

@@ -10,6 +10,7 @@ import pandas as pd
 from procure.instance import Instance
 from procure.instance.tables import Daypart, DaypartRate, Serve, Workload
 from procure.plan.tables import Deferred, Prefilled, Serving
+from procure.quarter import HOURS_PER_DAY
 from procure.schema import RECOMPUTE, Role
 from procure.timekey import PEAK
 
@@ -47,7 +48,7 @@ def parts_of_day(instance: Instance, tables: dict[str, pd.DataFrame]) -> list[Pa
     """
     decoding, filled = Serving.rows(tables["serving"]), Prefilled.rows(tables["prefill"])
     if instance.settings["dayparts"] == "peak":
-        return [PartOfDay(PEAK, 24, decoding, filled)]
+        return [PartOfDay(PEAK, HOURS_PER_DAY, decoding, filled)]
     waits, points = waiting(instance), {r.point: r for r in instance.rows(Serve)}
     of_peak = {(r.daypart, r.workload): r.of_peak for r in instance.rows(DaypartRate)}
     placed = Deferred.rows(tables["deferred"])

@@ -16,10 +16,9 @@ from procure.instance.tables import Daypart, DaypartRate, Workload
 from procure.program.decided import Decided
 from procure.program.index import Index, Option, Point
 from procure.program.linear import Terms
+from procure.quarter import HOURS_PER_DAY
 from procure.schema import RECOMPUTE
 from procure.timekey import PEAK, TimeKey
-
-HOURS = 24
 
 
 @dataclass(frozen=True)
@@ -60,7 +59,7 @@ class Day:
 def day_of(index: Index) -> Day:
     """The parts of the day, or the one peak, as the case says."""
     if index.instance.settings["dayparts"] == "peak":
-        return Day({PEAK: HOURS}, {}, frozenset())
+        return Day({PEAK: HOURS_PER_DAY}, {}, frozenset())
     waits = frozenset(row.workload for row in index.instance.rows(Workload) if row.deferrable)
     hours = {row.daypart: row.hours_per_day for row in index.instance.rows(Daypart)}
     rates = index.instance.rows(DaypartRate)

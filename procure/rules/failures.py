@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-HOURS_PER_YEAR = 8_760.0
+from procure.quarter import HOURS_PER_YEAR
+
 RARE = 0.05
 """Share of the time in which more units may be down than are planned for, where nothing else is said."""
 

@@ -13,6 +13,7 @@ from procure.plan.plan import Plan
 from procure.plan.standing import Standing
 from procure.plan.tables import Copies, DayLoad, Deferred, Kept, Prefilled, Serving, Shipped
 from procure.plan.tolerance import compare, differ, over, unlike
+from procure.quarter import HOURS_PER_DAY
 from procure.schema import RECOMPUTE, Role, SkuKind
 
 Way = tuple[str, str, str, str, Role, str, str]
@@ -30,7 +31,9 @@ def requests_of_the_day(plan: Plan, instance: Instance) -> Iterable[str]:
             yield f"{label}: {'no such hours' if r.workload in waits else 'it is not placed in parts of the day'}"
             continue
         yield from _as_its_way_takes(r, label, instance)
-        day[r.quarter, r.site, r.workload, r.bucket, r.work, r.sku, r.point] += r.requests_per_s * hours[r.hours] / 24
+        day[r.quarter, r.site, r.workload, r.bucket, r.work, r.sku, r.point] += (
+            r.requests_per_s * hours[r.hours] / HOURS_PER_DAY
+        )
     mean: dict[Way, float] = defaultdict(float)
     for s in plan.rows(Serving):
         if s.workload in waits:

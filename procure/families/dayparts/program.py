@@ -9,13 +9,14 @@ from typing import Any
 import pandas as pd
 
 from procure.plan.plan import frame
-from procure.program.day import HOURS, add_way, day_of, share_in
+from procure.program.day import add_way, day_of, share_in
 from procure.program.decided import TINY, Decided
 from procure.program.declare import block_rows, recourse
 from procure.program.index import Index, Option, Point, group
 from procure.program.linear import Terms
 from procure.program.part import Part
 from procure.program.present import maxq_shares, ways_of
+from procure.quarter import HOURS_PER_DAY
 from procure.schema import RECOMPUTE, Role, SkuKind
 from procure.timekey import TimeKey, grouped
 
@@ -42,7 +43,7 @@ def add_variables(m: Any, index: Index) -> None:
     )
 
     def most(m: Any, name: str, site: str, at: TimeKey) -> tuple[float, float]:
-        return 0.0, HOURS / day.hours[at.hours]
+        return 0.0, HOURS_PER_DAY / day.hours[at.hours]
 
     m.placed_decode = recourse(decode, bounds=most)
     m.placed_prefill = recourse(fill, bounds=most)
@@ -59,7 +60,7 @@ def decode_over_day(m: Any, index: Index) -> None:
 
     def whole(m: Any, row: Terms, placed: Any, key: tuple[str, str, TimeKey]) -> Any:
         for part, hours in day.hours.items():
-            row.add(hours / HOURS, placed[(*key[:2], key[2].within(part))])
+            row.add(hours / HOURS_PER_DAY, placed[(*key[:2], key[2].within(part))])
         return row.equal(0.0)
 
     def decode(m: Any, point: str, site: str, at: TimeKey) -> Any:

@@ -10,7 +10,7 @@ import pandas as pd
 import pyomo.environ as pyo
 
 from procure.plan.plan import frame
-from procure.program.day import HOURS, add_way, day_of, share_in
+from procure.program.day import add_way, day_of, share_in
 from procure.program.decided import TINY, Decided
 from procure.program.declare import More, block_rows, first_stage, first_stage_rows
 from procure.program.index import Index, Option, Point
@@ -18,6 +18,7 @@ from procure.program.instances import Kind, Work, row_of, whole_kinds, work_of
 from procure.program.linear import Terms
 from procure.program.part import Part
 from procure.program.present import add_slowed, ways_of
+from procure.quarter import HOURS_PER_DAY
 from procure.timekey import TimeKey
 
 LEAST = 1e-5
@@ -27,7 +28,7 @@ LEAST = 1e-5
 def _most(index: Index, kind: Kind) -> int:
     """Instances beyond which no further one of a kind has work: all of its load, slowest ways, fewest hours."""
     day = index.of(day_of)
-    dense = HOURS / min(day.hours.values())
+    dense = HOURS_PER_DAY / min(day.hours.values())
     slowest: dict[tuple[str, str, bool], float] = {}
     for work in index.of(work_of)[kind]:
         key = (work.what.workload, work.what.bucket, work.decode)
