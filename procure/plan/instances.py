@@ -15,6 +15,11 @@ Key = tuple[str, str, str, str, Role]
 """Quarter, site, LLM, deployment and role."""
 
 
+def rounded_up(count: float) -> int:
+    """Whole instances or copies that hold so many; a hundred-thousandth of one is rounding."""
+    return math.ceil(count - 1e-5 * max(1.0, count))
+
+
 class Sizes:
     """What instances there are, and what the work of each bucket takes of them; the same for every plan."""
 
@@ -76,6 +81,5 @@ class Taken:
         return self.slowed[key] / one.busy_units if one is not None else 0.0
 
     def whole(self, key: Key) -> int:
-        """Whole instances that do it; a hundred-thousandth of one is rounding."""
-        busy = self.busy(key)
-        return math.ceil(busy - 1e-5 * max(1.0, busy))
+        """Whole instances that do it."""
+        return rounded_up(self.busy(key))

@@ -51,6 +51,8 @@ class Standing:
                 self.leaving[quarter, gone.site, gone.sku] += gone.count
         self.maxq: dict[tuple[str, str, str], float] = defaultdict(float)
         """Units that run at Max-Q."""
+        self.not_done = {r.sku: 1.0 - r.throughput_factor for r in instance.rows(PowerMode)}
+        """Share of a unit's work that it does not do at Max-Q, of SKUs that may run so."""
         for mode in Modes.rows(tables["power_modes"]):
             self.maxq[mode.quarter, mode.site, mode.sku] += mode.maxq
         self.reserved: dict[tuple[str, str, str], float] = defaultdict(float)
@@ -77,8 +79,12 @@ class Standing:
 
     def slowed(self, quarter: str, site: str, sku: str) -> float:
         """Units whose work is lost where some of a SKU run at Max-Q."""
-        share = {r.sku: r.throughput_factor for r in self.instance.rows(PowerMode)}
-        return (1.0 - share.get(sku, 1.0)) * self.maxq[quarter, site, sku]
+        return self.not_done.get(sku, 0.0) * self.maxq[quarter, site, sku]
+
+    def at_work(self, quarter: str, site: str, sku: str) -> float:
+        """Units of a pool that are not held for other purposes, less those whose work Max-Q loses."""
+        key = (quarter, site, sku)
+        return self.own[key] - self.reserved[key] - self.slowed(*key)
 
     def hosts(self, sku: str) -> dict[str, float]:
         """SKUs that a part stands in, with places per unit; none for what stands alone."""

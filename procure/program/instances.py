@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -10,6 +11,14 @@ from procure.instance.tables import InstanceRate, InstanceRow
 from procure.program.index import Index, Option, Point
 from procure.schema import Role
 from procure.timekey import TimeKey
+
+LEAST = 1e-5
+"""Part of an instance or copy that is the solver's tolerance, not work."""
+
+
+def rounded_up(count: float) -> int:
+    """Whole instances or copies that hold so many."""
+    return math.ceil(count - LEAST * max(1.0, count))
 
 
 class Kind(NamedTuple):
@@ -79,3 +88,8 @@ def row_of(index: Index, kind: Kind) -> InstanceRow:
 def whole_kinds(index: Index) -> list[Kind]:
     """Kinds that are counted in whole instances."""
     return sorted(kind for kind in index.of(work_of) if row_of(index, kind).whole)
+
+
+def in_whole(index: Index) -> set[tuple[Point | Option, str]]:
+    """Points and ways, each at a site, that whole instances do."""
+    return {(work.what, work.site) for kind in index.of(whole_kinds) for work in index.of(work_of)[kind]}

@@ -6,7 +6,8 @@ from typing import Any
 
 from procure.instance.tables import PowerMode
 from procure.program.day import add_way, day_of
-from procure.program.index import Index, Option, Point
+from procure.program.decided import Decided
+from procure.program.index import Index, Option, Point, lookup
 from procure.program.linear import Terms
 from procure.timekey import TimeKey
 
@@ -39,6 +40,18 @@ def add_slowed(m: Any, index: Index, row: Terms, coef: float, key: tuple[str, st
     """Add the work that units of (site, SKU, quarter) at Max-Q do not do, in units: coef · (1 − factor) · maxq."""
     if key in m.maxq:
         row.add(coef * (1.0 - index.of(maxq_shares)[key[1]]), m.maxq[key])
+
+
+def at_work(d: Decided, site: str, sku: str, t: int) -> float:
+    """Units of a pool that are not reserved, less the work that those at Max-Q do not do; of decisions with values."""
+    maxq = lookup(d.table("power_modes"), ["quarter", "site", "sku"], "maxq").get((d.names[t], site, sku), 0.0)
+    return unreserved(d, site, sku, t) - (1.0 - d.index.of(maxq_shares).get(sku, 1.0)) * float(maxq)
+
+
+def unreserved(d: Decided, site: str, sku: str, t: int) -> float:
+    """Units of a pool that are not reserved; of decisions with values."""
+    own = d.value.whole(d.m.own[site, sku, t]) if (site, sku, t) in d.index.in_stock else 0
+    return own - d.index.reserved.get((t, site, sku), 0.0)
 
 
 def ways_of(index: Index, pool: tuple[str, str, TimeKey]) -> list[tuple[Point | Option, str]]:

@@ -10,9 +10,9 @@ from procure.schema import SkuKind
 
 def limits(s: Standing, rows: Rows) -> None:
     """Busy racks of each pool, by what decode and prefill say they take."""
-    for (quarter, site, sku), own in sorted(s.own.items()):
+    for quarter, site, sku in sorted(s.own):
         if s.sku[sku].kind is SkuKind.GPU:
-            limit = s.sku[sku].usable_share * (own - s.reserved[quarter, site, sku] - s.slowed(quarter, site, sku))
+            limit = s.sku[sku].usable_share * s.at_work(quarter, site, sku)
             rows.add("busy racks", quarter, site, sku, s.busy[quarter, site, sku], limit, "racks")
 
 

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 
 from procure.instance import Instance
-from procure.instance.tables import Daypart, Prefill, Rate, Serve, SkuRow
+from procure.instance.tables import Daypart, Prefill, Rate, Serve
 from procure.plan.day import parts_of_day, waiting
 from procure.plan.part import Check
 from procure.plan.plan import Plan
@@ -145,13 +145,9 @@ def _busy(plan: Plan, instance: Instance) -> dict[tuple[str, str, str, str], tup
 
 def _usable(plan: Plan, instance: Instance) -> dict[tuple[str, str, str], float]:
     """Racks that may be busy: of a GPU SKU by its usable share, of LPX those of copies up to the utilisation cap."""
-    standing = Standing(instance, plan.tables)
-    sku = {r.sku: r for r in instance.rows(SkuRow)}
-    found = {
-        key: sku[key[2]].usable_share * (own - standing.reserved[key] - standing.slowed(*key))
-        for key, own in list(standing.own.items())
-        if sku[key[2]].kind is SkuKind.GPU
-    }
+    s = Standing(instance, plan.tables)
+    gpus = [key for key in s.own if s.sku[key[2]].kind is SkuKind.GPU]
+    found = {key: s.sku[key[2]].usable_share * s.at_work(*key) for key in gpus}
     for r in plan.rows(Copies):
         key = (r.quarter, r.site, r.sku)
         found[key] = found.get(key, 0.0) + instance.settings["utilisation_cap"] * r.racks

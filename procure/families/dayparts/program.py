@@ -15,7 +15,7 @@ from procure.program.declare import block_rows, recourse
 from procure.program.index import Index, Option, Point, group
 from procure.program.linear import Terms
 from procure.program.part import Part
-from procure.program.present import maxq_shares, ways_of
+from procure.program.present import at_work, ways_of
 from procure.quarter import HOURS_PER_DAY
 from procure.schema import RECOMPUTE, Role, SkuKind
 from procure.timekey import TimeKey, grouped
@@ -166,8 +166,6 @@ def day(d: Decided) -> pd.DataFrame:
     if not parts.of_peak and not parts.waits:
         return frame("day", [])
     cap = d.index.instance.settings["utilisation_cap"]
-    maxq = d.table("power_modes").set_index(["quarter", "site", "sku"])["maxq"].to_dict()
-    slower = d.index.of(maxq_shares)
     copies = grouped(d.table("lpx_copies"), ["quarter", "site", "sku"])["racks"].sum().to_dict()
     busy: dict[tuple[str, str, TimeKey], list[float]] = defaultdict(lambda: [0.0, 0.0])
     for what, site, name, at, racks in _in_parts(d):
@@ -175,9 +173,7 @@ def day(d: Decided) -> pd.DataFrame:
     rows = []
     for (site, name, at), (load, placed) in busy.items():
         if sku[name].kind is SkuKind.GPU:
-            slowed = (1.0 - slower.get(name, 1.0)) * maxq.get((d.names[at.t], site, name), 0.0)
-            own = d.value(d.m.own[site, name, at.t]) - d.index.reserved.get((at.t, site, name), 0.0)
-            usable = sku[name].usable_share * (own - slowed)
+            usable = sku[name].usable_share * at_work(d, site, name, at.t)
         else:
             usable = cap * copies.get((d.names[at.t], site, name), 0.0)
         rows.append(

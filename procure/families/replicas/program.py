@@ -14,15 +14,12 @@ from procure.program.day import add_way, day_of, share_in
 from procure.program.decided import TINY, Decided
 from procure.program.declare import More, block_rows, first_stage, first_stage_rows
 from procure.program.index import Index, Option, Point
-from procure.program.instances import Kind, Work, row_of, whole_kinds, work_of
+from procure.program.instances import Kind, Work, in_whole, rounded_up, row_of, whole_kinds, work_of
 from procure.program.linear import Terms
 from procure.program.part import Part
 from procure.program.present import add_slowed, ways_of
 from procure.quarter import HOURS_PER_DAY
 from procure.timekey import TimeKey
-
-LEAST = 1e-5
-"""Part of an instance that is the solver's tolerance, not work."""
 
 
 def _most(index: Index, kind: Kind) -> int:
@@ -150,8 +147,7 @@ def work_beside_instances(m: Any, index: Index) -> None:
 
     Units; with parts of the day in each of them. Left out where nothing else works in the pool.
     """
-    counted = {(work.what, work.site) for kind in index.of(whole_kinds) for work in index.of(work_of)[kind]}
-    day = index.of(day_of)
+    counted, day = index.of(in_whole), index.of(day_of)
 
     def beside(site: str, sku: str, at: TimeKey) -> list[tuple[Point | Option, str]]:
         return [way for way in ways_of(index, (site, sku, at)) if way not in counted]
@@ -187,7 +183,7 @@ def instances(d: Decided) -> pd.DataFrame:
             racks = max(racks, sum(each))
         if busy <= TINY:
             continue
-        count = math.ceil(busy - LEAST * max(1.0, busy))
+        count = rounded_up(busy)
         fluid = racks / d.index.sku[one.sku].usable_share
         uncounted = 0.0 if one.whole else max(count * one.units - fluid, 0.0)
         rows.append(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -11,7 +10,7 @@ from typing import NamedTuple
 
 from procure.instance import Instance
 from procure.instance.tables import LpxCopy, Prefill, Resilience, Serve
-from procure.plan.instances import Key, Sizes
+from procure.plan.instances import Key, Sizes, rounded_up
 from procure.plan.limits import Rows
 from procure.plan.part import Check
 from procure.plan.plan import Plan
@@ -22,7 +21,7 @@ from procure.rules.failures import likely_down
 from procure.schema import RECOMPUTE, CacheLoss, Lost, Role, SkuKind, Tier
 
 DUST = 1e-5
-"""Units that are the solver's tolerance, not work; and part of an instance that calls for no further one."""
+"""Units that are the solver's tolerance, not work."""
 
 Place = tuple[str, str, str]
 """Quarter, site and SKU."""
@@ -104,10 +103,6 @@ class After:
             )
         return made
 
-    def free(self, place: Place) -> float:
-        """Units of a pool that are not reserved, less the work that those at Max-Q do not do."""
-        return self.s.own[place] - self.s.reserved[place] - self.s.slowed(*place)
-
     def units(self, jobs: Iterable[Job], busy: Callable[[str], float]) -> dict[Place, float]:
         """Units that jobs take by pool, a share of each ``busy`` by SKU: whole instances and copies, the rest fluid."""
         needed: dict[Place, float] = defaultdict(float)
@@ -128,10 +123,10 @@ class After:
             quarter, site, llm, deployment, role = key
             one = self.sizes.one[quarter, llm, deployment, role]
             each = busy(one.sku) * one.gpus / self.s.sku[one.sku].gpus
-            needed[quarter, site, one.sku] += one.units * _whole(racks / each)
+            needed[quarter, site, one.sku] += one.units * rounded_up(racks / each)
         for (quarter, site, card, lpx), racks in copies.items():
             each = self.per_copy[card, lpx]
-            needed[quarter, site, lpx] += each * _whole(racks / (self.cap * each))
+            needed[quarter, site, lpx] += each * rounded_up(racks / (self.cap * each))
         return needed
 
     def capped(self, sku: str) -> float:
@@ -160,10 +155,6 @@ class After:
             yield Needs(f"site {site}", jobs, 0)
 
 
-def _whole(count: float) -> int:
-    return math.ceil(count - DUST * max(1.0, count))
-
-
 def _cold(job: Job, lost: bool) -> Job:
     """A job after a loss of its cache."""
     return replace(job, racks=job.full_racks) if lost and job.store else job
@@ -186,7 +177,7 @@ def limits(s: Standing, rows: Rows) -> None:
             if needed > DUST:
                 share = s.sku[sku].present_share if lpx and not down else 1.0
                 rows.add("units left after a loss", quarter, site, f"{sku}, {name}", needed,
-                         share * after.free(place) - down, "racks")  # fmt: skip
+                         share * s.at_work(*place) - down, "racks")  # fmt: skip
 
 
 def elsewhere(plan: Plan, instance: Instance) -> Iterable[str]:
@@ -256,7 +247,7 @@ def _found(after: After) -> dict[tuple[str, str, Lost, str, str], Row]:
     found: dict[tuple[str, str, Lost, str, str], Row] = {}
     for place, jobs in (*pools.items(), *beside.items()):
         quarter, site, sku = place
-        there = after.free(place)
+        there = s.at_work(*place)
         needed = after.units(jobs, after.capped)[place]
         down = likely_down(int(s.own[place] - s.reserved[place]), s.sku[sku].availability)
         found[quarter, site, Lost.RACK, sku, sku] = Row(needed, there - 1, {j.workload for j in jobs}, down)
@@ -269,12 +260,12 @@ def _found(after: After) -> dict[tuple[str, str, Lost, str, str], Row]:
             ]
             concerned = {j.workload for j in jobs if j.store in shares}
             needed = after.units(left, after.usable)[place]
-            found[quarter, site, kind, lost, sku] = Row(needed, after.free(place), concerned, 0)
+            found[quarter, site, kind, lost, sku] = Row(needed, s.at_work(*place), concerned, 0)
         others = [(quarter, other, sku) for other in s.sites if other != site]
         if others:
             every = [j for other in (place, *others) for j in pools.get(other, [])]
             needed = sum(units for at, units in after.units(every, after.usable).items() if at[2] == sku)
-            there = sum(after.free(other) for other in others)
+            there = sum(s.at_work(*other) for other in others)
             found[quarter, site, Lost.SITE, site, sku] = Row(needed, there, {j.workload for j in jobs}, 0)
     return found
 
@@ -288,7 +279,7 @@ def _cache_losses(after: After, place: Place, jobs: list[Job]) -> Iterator[tuple
     if len(stores) > 1:
         yield Lost.CACHES, "caches", dict.fromkeys(stores, 1.0)
     cmx = {store for store in stores if s.tier[store] == Tier.CMX}
-    racks = sum(after.free((*place[:2], n)) for n, sku in s.sku.items() if sku.kind is SkuKind.CMX_RACK)
+    racks = sum(s.at_work(*place[:2], n) for n, sku in s.sku.items() if sku.kind is SkuKind.CMX_RACK)
     if cmx and racks > 1:
         yield Lost.CMX_RACK, "cmx_rack", dict.fromkeys(cmx, 1.0 / racks)
 

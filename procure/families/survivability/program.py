@@ -15,17 +15,14 @@ from procure.plan.plan import frame
 from procure.program.decided import TINY, Decided
 from procure.program.declare import More, block_rows, first_stage, first_stage_rows, recourse
 from procure.program.index import Index, Option, Point, group
-from procure.program.instances import Kind, Work, row_of, whole_kinds, work_of
+from procure.program.instances import Kind, Work, in_whole, rounded_up, row_of, whole_kinds, work_of
 from procure.program.linear import Terms
 from procure.program.losses import Done, asked, in_full, left_busy, losses, work_after
 from procure.program.part import Part
-from procure.program.present import add_slowed, maxq_shares
+from procure.program.present import add_slowed, at_work, unreserved
 from procure.rules.failures import likely_down
 from procure.schema import RECOMPUTE, CacheLoss, Lost, Role, SkuKind, Tier
 from procure.timekey import TimeKey
-
-LEAST = 1e-5
-"""Part of an instance or copy that is the solver's tolerance, not work."""
 
 
 class Held(NamedTuple):
@@ -59,11 +56,6 @@ def _slower(work: Work) -> float:
     """Units of an instance's work over those of the best layout."""
     plain = work.what.rate * work.what.rack_s
     return work.units / plain if plain > 0 else 1.0
-
-
-def counted(index: Index) -> set[tuple[Any, str]]:
-    """Points and ways, each at a site, that whole instances do."""
-    return {(work.what, work.site) for kind in index.of(whole_kinds) for work in index.of(work_of)[kind]}
 
 
 def copies_after(index: Index) -> dict[tuple[str, str, str, str, TimeKey], list[Done]]:
@@ -201,7 +193,7 @@ def work_after_loss(m: Any, index: Index) -> None:
     :func:`procure.families.compute.program.work_within_racks`. After the loss of a site ``serve_elsewhere`` and
     ``prefill_elsewhere`` stand for serve and prefill, everything in full. Otherwise nothing moves between pools.
     """
-    apart = index.of(counted)
+    apart = index.of(in_whole)
 
     def rule(m: Any, name: str, site: str, sku: str, at: TimeKey) -> Any:
         row, loss = Terms(), index.of(losses)[name]
@@ -393,26 +385,11 @@ def units_needed(d: Decided, pool: Pool, loads: list[Load], busy: float, lost: M
             parts[kind] += racks * slower
         else:
             fluid += racks
-    whole = 0.0
+    apart = 0.0
     for kind, racks in parts.items():
         one = row_of(index, kind)
-        count = racks / (busy * one.gpus / index.sku[sku].gpus)
-        whole += math.ceil(count - LEAST * max(1.0, count)) * one.units
-    return fluid / busy + whole
-
-
-def free_units(d: Decided, site: str, sku: str, t: int) -> float:
-    """Units of a pool that are not reserved, less the work that those at Max-Q do not do."""
-    modes = d.table("power_modes")
-    here = (modes["quarter"] == d.names[t]) & (modes["site"] == site) & (modes["sku"] == sku)
-    slowed = (1.0 - d.index.of(maxq_shares).get(sku, 1.0)) * float(modes.loc[here, "maxq"].sum())
-    return _units(d, site, sku, t) - slowed
-
-
-def _units(d: Decided, site: str, sku: str, t: int) -> float:
-    """Units of a pool that are not reserved."""
-    own = d.value.whole(d.m.own[site, sku, t]) if (site, sku, t) in d.index.in_stock else 0
-    return own - d.index.reserved.get((t, site, sku), 0.0)
+        apart += rounded_up(racks / (busy * one.gpus / index.sku[sku].gpus)) * one.units
+    return fluid / busy + apart
 
 
 def cache_losses(d: Decided, site: str, at: TimeKey, loads: list[Load]) -> list[tuple[Lost, str, dict[str, float]]]:
@@ -423,7 +400,7 @@ def cache_losses(d: Decided, site: str, at: TimeKey, loads: list[Load]) -> list[
         found.append((Lost.CACHES, Lost.CACHES.value, dict.fromkeys(stores, 1.0)))
     cmx = [store for store in stores if d.index.tier[store] == Tier.CMX]
     frames = [name for name, sku in d.index.sku.items() if sku.kind is SkuKind.CMX_RACK]
-    racks = sum(free_units(d, site, name, at.t) for name in frames)
+    racks = sum(at_work(d, site, name, at.t) for name in frames)
     if cmx and racks > 1:
         found.append((Lost.CMX_RACK, Lost.CMX_RACK.value, dict.fromkeys(cmx, 1.0 / racks)))
     return found
@@ -434,7 +411,7 @@ def survival(d: Decided) -> pd.DataFrame:
     index, rows, found = d.index, [], loads_of(d)
     cap = index.instance.settings["utilisation_cap"]
     for (site, sku, at), loads in found.items():
-        pool, there = (site, sku, at), free_units(d, site, sku, at.t)
+        pool, there = (site, sku, at), at_work(d, site, sku, at.t)
         needed = units_needed(d, pool, loads, cap, {})
         rows.append(_told(d, pool, Lost.RACK, sku, (needed, there - 1.0), loads))
         for kind, name, shares in cache_losses(d, site, at, loads):
@@ -444,7 +421,7 @@ def survival(d: Decided) -> pd.DataFrame:
         if others:
             usable, mine = index.sku[sku].usable_share, [s for s in index.sites if (s, sku, at) in found]
             needed = sum(units_needed(d, (s, sku, at), found[s, sku, at], usable, {}) for s in mine)
-            there = sum(free_units(d, s, sku, at.t) for s in others)
+            there = sum(at_work(d, s, sku, at.t) for s in others)
             rows.append(_told(d, pool, Lost.SITE, site, (needed, there), loads))
     return frame("survival", sorted(rows + _lpx_survival(d, found)))
 
@@ -466,8 +443,8 @@ def _lpx_survival(d: Decided, found: dict[Pool, list[Load]]) -> list[tuple[Any, 
         needed = 0.0
         for card, racks in by_card.items():
             each = d.index.copies[card, lpx].racks_per_copy
-            needed += math.ceil(racks / (cap * each) - LEAST * max(1.0, racks / (cap * each))) * each
-        left = free_units(d, site, lpx, at.t) - 1.0
+            needed += rounded_up(racks / (cap * each)) * each
+        left = at_work(d, site, lpx, at.t) - 1.0
         rows.append(_told(d, pool, Lost.RACK, lpx, (needed, left), loads[pool]))
     return rows
 
@@ -479,7 +456,7 @@ def _told(
     site, sku, at = pool
     needed, there = amounts
     workloads = sorted({load.what.workload for load in loads})
-    units = int(_units(d, site, sku, at.t))
+    units = int(unreserved(d, site, sku, at.t))
     down = likely_down(units, d.index.sku[sku].availability) if kind is Lost.RACK else 0
     short = max(0.0, 1.0 - max(there, 0.0) / needed)
     asking = [w for w in workloads if w in d.index.of(asked) and _asks(d.index.of(asked)[w], kind)]
