@@ -11,7 +11,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from procure.check.day import coincidence
+from procure.check.day import (
+    LEAST_SAVED,
+    coincidence,
+    coinciding,
+    least_use,
+    power_for_demand,
+    spared_by_clock,
+)
 from procure.check.supply import Supply
 from procure.check.tables import Finding
 from procure.check.whole import whole_instances
@@ -92,7 +99,7 @@ def _arrivals(supply: Supply) -> list[Finding]:
 def _room(supply: Supply) -> list[Finding]:
     """Fleet and firm orders against the limits of their sites."""
     name = "Room for the fleet and firm orders"
-    fixed, use, limits = supply.table("fixed"), _saving(supply), supply.table("site_limits")
+    fixed, use, limits = supply.table("fixed"), least_use(supply.instance), supply.table("site_limits")
     each = fixed.merge(use, on=["site", "sku"], how="left")
     rows: list[Finding] = []
     for (site, resource), group in limits.groupby(["site", "resource"]):
@@ -110,12 +117,6 @@ def _room(supply: Supply) -> list[Finding]:
         item = f"{site} {resource}"
         rows.append(Finding(name, supply.quarters[t], item, used[worst], limit, resource, holds, text, todo))
     return rows
-
-
-def _saving(supply: Supply) -> Any:
-    """What a unit takes of a site at least: at Max-Q where the plan may run it so, in the case's favour."""
-    both = supply.table("resource_use").merge(supply.table("maxq_savings"), on=["site", "sku", "resource"], how="left")
-    return both.assign(per_unit=both["per_unit"] - both["saved"].fillna(0.0))
 
 
 def _servable(supply: Supply) -> list[Finding]:
@@ -296,7 +297,7 @@ def least_load(supply: Supply, t: int, *, reuse: bool) -> float:
         upper += [late[name], reused[name]]
         bound += [(1.0 - float(share[name])) * total, float(returns.get(name, 0.0)) * total]
     of = np.array([*(row.workload for row in works), ""])
-    day = [work * np.array([factor.get(name, 1.0) for name in of]) for factor in coincidence(supply)]
+    day = [work * np.array([factor.get(name, 1.0) for name in of]) for factor in coincidence(supply.instance)]
     matrix, right = np.vstack([*day, *upper]), np.concatenate([np.zeros(len(day) * len(pools)), bound])
     cost = np.append(np.zeros(column), 1.0)
     answer = linprog(cost, A_ub=matrix, b_ub=right, A_eq=equal, b_eq=np.ones(2 * len(loads)), method="highs")
@@ -324,21 +325,8 @@ def _power(supply: Supply) -> list[Finding]:
     What can be rented at providers draws on no site: it is taken off, at its own power, which is in the case's favour.
     """
     name = "Power for the demand on the most efficient pools"
-    use = _of_power(_saving(supply)).groupby("sku")["per_unit"].min()
-    usable = supply.table("skus").set_index("sku")["usable_share"]
-    rates = supply.table("rates")
-    serve, prefill = supply.table("serve"), supply.table("prefill")
-    lpx_kw = serve["lpx_sku"].map(use).fillna(0.0)
-    kw_s = (serve["sku"].map(use) / serve["sku"].map(usable)) * serve["rack_s"] + lpx_kw * serve["lpx_rack_s"]
-    keys = ["t", "workload", "bucket"]
-    decode = serve.assign(kw_s=kw_s)[[*keys, "kw_s"]].groupby(keys)["kw_s"].min()
-    cost = (prefill["sku"].map(use) / prefill["sku"].map(usable)) * prefill["rack_s"]
-    fill = prefill.assign(kw_s=cost)[[*keys, "kw_s"]].groupby(keys)["kw_s"].min()
-    per_request = decode.add(fill, fill_value=0.0)
-    rate = rates.set_index(keys)["requests_per_s"]
-    each = (per_request * rate).fillna(0.0).groupby(level=["t", "workload"]).sum()
-    needed = _most(each, coincidence(supply))
-    by_clock = _most(each, coincidence(supply, by_clock=True))
+    needed = coinciding(power_for_demand(supply.instance), coincidence(supply.instance))
+    spared = spared_by_clock(supply.instance)
     rows: list[Finding] = []
     built = _of_power(supply.table("site_limits")).groupby("t")["limit"].sum()
     adds = _of_power(supply.table("expansion_adds"))
@@ -355,21 +343,10 @@ def _power(supply: Supply) -> list[Finding]:
             f"{_asked_in(supply, t)}, {when}: {value - most:,.0f} kW more (sites.csv, expansions.csv), or ask for "
             f"{most / value:.0%} of it (forecast.csv)."
         )  # fmt: skip
-        if (less := 1.0 - float(by_clock.get(t, 0.0)) / value if value > 0 else 0.0) > LEAST_SAVED:
+        if (less := spared.get(t, 0.0)) > LEAST_SAVED:
             text += f' Up to {less:.0%} less if capacity were sized by clock hour (dayparts = "clock").'
         rows.append(Finding(name, when, "all sites", value, most, "kW", holds, text, todo))
     return rows
-
-
-LEAST_SAVED = 0.01
-"""Part of the work that may coincide less by the clock before it is said."""
-
-
-def _most(each: pd.Series, factors: list[dict[str, float]]) -> pd.Series:
-    """The most that sets of factors on workloads make of figures by (quarter, workload), by quarter."""
-    workload = each.index.get_level_values("workload")
-    sums = [(each * [factor[name] for name in workload]).groupby(level="t").sum() for factor in factors]
-    return pd.concat(sums, axis=1).max(axis=1)
 
 
 def _held_back(supply: Supply) -> list[Finding]:

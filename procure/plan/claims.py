@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from procure.check.day import coincident_peak
 from procure.instance.tables import Fixed, Rented, RentOffer, Serve, SkuRow, Space
 from procure.plan.extrapolation import extrapolation_shares
 from procure.plan.placement import moved_share
@@ -143,6 +144,7 @@ def summary(plan: Plan, case: Case, instance: Instance) -> Iterable[str]:
     yield from _shortfall(plan, instance)
     yield from _bounds(stated)
     yield from _placement(plan, case, instance)
+    yield from _coincident_peak(stated, instance)
     standing, wanted_usd = stated["standing_usd"], _standing_usd(instance)
     # no decision moves it, so the solver leaves nothing: a sum of the same figures in another order
     if standing is not None and not abs(standing - wanted_usd) <= 1e-10 * abs(wanted_usd) + 0.01:
@@ -240,6 +242,20 @@ def _placement(plan: Plan, case: Case, instance: Instance) -> Iterable[str]:
     cheapest = plan.objective_usd - told["given_up_usd"]
     if told["given_up_usd"] > most * abs(cheapest) + MONEY * abs(plan.objective_usd) + 1.0:
         yield f"{told['given_up_usd']:,.0f} USD given up where {most * abs(cheapest):,.0f} are allowed"
+
+
+def _coincident_peak(stated: Summary, instance: Instance) -> Iterable[str]:
+    """What sizing by the clock could spare, where it is told; results of earlier releases do not tell it."""
+    if "coincident_peak" not in stated:
+        return
+    told, right = stated["coincident_peak"], coincident_peak(instance)
+    if right is None:
+        yield "sizing by clock hour would spare nothing of this case, though plan.json says so"
+    elif told["quarter"] != right["quarter"] or differ(told["spared_share"], right["spared_share"]):
+        yield (
+            f"sizing by clock hour could spare {right['spared_share']:.4g} in {right['quarter']}, "
+            f"not {told['spared_share']:.4g} in {told['quarter']}"
+        )
 
 
 def _bounds(stated: Summary) -> Iterable[str]:

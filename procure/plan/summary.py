@@ -9,6 +9,7 @@ from pathlib import Path
 from types import UnionType
 from typing import Any, TypedDict, cast, get_args, get_origin, get_type_hints, is_typeddict
 
+from procure.check.day import CoincidentPeak
 from procure.errors import Fault, InputError, guard_reader
 from procure.plan.placement import Placed
 from procure.plan.provenance import Premises, Provenance
@@ -70,6 +71,8 @@ class Added(TypedDict, total=False):
     """USD per unit of money of the MPS file that was written beside."""
     placement: Placed
     """Where the service was asked to stay (``placement_tolerance``): what moves, and what is given up for it."""
+    coincident_peak: CoincidentPeak
+    """Where all work is sized at one coincident peak and by clock hour less would do: how much at most."""
     files: dict[str, str]
     """SHA-256 of every file of the result."""
 

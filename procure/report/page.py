@@ -20,6 +20,7 @@ from procure.plan.unit_costs import cost_warnings
 from procure.quarter import quarter_ranges
 from procure.report import words
 from procure.report.charts import charts, style
+from procure.report.day import day_sentences, parts_of_day
 from procure.report.layout import Timeline
 from procure.report.sheets.premises import as_number
 from procure.schema import CostLine, Evidence, Span
@@ -77,6 +78,8 @@ def render(plan: Plan) -> str:
         placement=words.placement_sentence(plan),
         moves=words.move_sentences(plan),
         modes=words.mode_sentences(plan),
+        day=day_sentences(plan),
+        parts_of_day=parts_of_day(plan),
         instances=words.instance_sentences(plan),
         losses=words.loss_sentences(plan),
         spans=[span.word for span in Span],

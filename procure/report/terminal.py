@@ -12,6 +12,7 @@ from procure.plan import Plan, Status
 from procure.plan.tables import Check, Purchase
 from procure.plan.unit_costs import cost_warnings
 from procure.report import words
+from procure.report.day import day_sentences
 from procure.schema import Span
 
 _COLOURS = {Status.OPTIMAL: "green", Status.SHORT: "yellow", Status.LIMIT: "yellow", Status.UNVERIFIED: "red"}
@@ -55,6 +56,8 @@ def print_plan(plan: Plan, console: Console) -> None:
         console.print(f"[bold]moves[/bold]  {escape(sentence)}", highlight=False)
     for sentence in words.mode_sentences(plan):
         console.print(f"[bold]modes[/bold]  {escape(sentence)}", highlight=False)
+    for sentence in day_sentences(plan):
+        console.print(f"[bold]day[/bold]    {escape(sentence)}", highlight=False)
     for sentence in words.instance_sentences(plan):
         console.print(f"[bold]whole[/bold]  {escape(sentence)}", highlight=False)
     heavy, light = words.loss_sentences(plan)

@@ -15,6 +15,7 @@ from procure.report.cells import Cell, Expr, Sheet
 from procure.report.layout import Timeline
 from procure.report.sheets.about import about_sheet
 from procure.report.sheets.checks import Parts, checks_sheet
+from procure.report.sheets.day import day_sheet
 from procure.report.sheets.fleet import fleet_sheet
 from procure.report.sheets.instances import instances_sheet
 from procure.report.sheets.kv import kv_sheet
@@ -56,6 +57,7 @@ def build(plan: Plan) -> list[Sheet]:
         money.book,
         service.book,
         instances_sheet(plan, timeline),
+        day_sheet(plan, timeline),
         survival_sheet(plan, timeline),
         kv_sheet(plan, timeline),
     )

@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 
 from procure.case import Case
+from procure.check.day import coincident_peak
 from procure.families.scales import BASIS_POINTS, USD_PER_UNIT
 from procure.instance import Instance, build
 from procure.plan.claims import rightful_status
@@ -173,6 +174,8 @@ def plan_of(
     summary = _summary(case, instance, free, tables, final, least_short, options, method)
     if cheapest is not None:
         summary["placement"] = _placed(program, instance, compiled, cheapest, final)
+    if (peak := coincident_peak(instance)) is not None:
+        summary["coincident_peak"] = peak
     if mps is not None:
         summary["mps_scale"] = USD_PER_UNIT
     summary["status"] = rightful_status(summary)

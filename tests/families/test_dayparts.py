@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import io
 import math
 from typing import Any
 
 import pandas as pd
 import pytest
+from rich.console import Console
 from solved_case import Solved, built, planned
 from tiny_case import fleet, tiny
 
 import procure
 from procure.check import check_case
+from procure.report import print_plan
+from procure.report.day import day_sentences
+from procure.report.page import render
+from procure.report.words import share
+from procure.report.workbook import build as sheets_of
 
 GB = "gb300-nvl72"
 OFFICE = pd.DataFrame(
@@ -175,3 +182,55 @@ def test_check_counts_by_the_clock_and_says_what_that_saves():
     saved = 1 - told[1]["value"] / told[0]["value"]
     assert f"Up to {saved:.0%} less if capacity were sized by clock hour" in " ".join(map(str, told[0]))
     assert "clock hour" not in " ".join(map(str, told[1]))
+
+
+def shown(plan: procure.Plan) -> tuple[str, str]:
+    """Terminal and page."""
+    console = Console(file=io.StringIO(), width=600)
+    print_plan(plan, console)
+    return console.file.getvalue(), render(plan)
+
+
+def test_a_plan_says_how_full_the_hours_are_and_what_waits_for_which():
+    plan = planned(case_of(4e6), gap=1e-6)
+    full = plan.tables["day"].query("quarter == '2027Q1'").set_index("hours")
+    rate = plan.tables["deferred"].query("quarter == '2027Q1' and work == 'decode'").groupby("hours")["requests_per_s"]
+    night = 16 * 3_600 * rate.sum()["17-09"] / 4e6
+    pool, batch = day_sentences(plan)
+    hours = (full["racks"] + full["deferrable_racks"]).idxmax()
+    most, usable_racks = (full["racks"] + full["deferrable_racks"]).max(), full["usable_racks"].max()
+    together = busy(plan, "day") + busy(plan, "batch")
+    wanted = f"{GB} at a: fullest at {hours} in 2027Q1, with {most:,.1f} racks busy of {usable_racks:,.1f} that may be"
+    assert pool.startswith(wanted)
+    assert pool.endswith(f"; {together:,.1f} if all peaks fell together.")
+    assert f"{share(night)} at 17-09" in batch
+    assert all(sentence in text for sentence in (pool, batch) for text in shown(plan))
+    sheet = next(sheet for sheet in sheets_of(plan) if sheet.name == "Day")
+    sums = [row for (row, _), cell in sheet.cells.items() if cell.content == "busy racks"]
+    assert max(sheet.cells[row, 8].value for row in sums) == pytest.approx(most)
+    assert {cell.content for cell in sheet.cells.values()} >= {"batch", "17-09"}
+
+
+def test_a_plan_at_one_peak_says_what_the_clock_could_spare_and_is_held_to_it():
+    case = case_of(4e6, dayparts="peak")
+    plan = planned(case, gap=1e-6)
+    told = plan.summary["coincident_peak"]
+    kw = [check_case(case_of(4e6, dayparts=mode)).query("unit == 'kW'")["value"].iloc[0] for mode in ("peak", "clock")]
+    assert told["spared_share"] == pytest.approx(1 - kw[1] / kw[0])
+    (sentence,) = day_sentences(plan)
+    assert sentence.startswith("Sized at one coincident peak")
+    assert f"up to {share(told['spared_share'])} less power" in sentence
+    assert all(sentence.split("(")[0] in text for text in shown(plan))
+    for wrong in ({"spared_share": told["spared_share"] + 0.01}, {"quarter": "2027Q2"}):
+        plan.summary["coincident_peak"] = {**told, **wrong}  # type: ignore[typeddict-item]
+        assert fails(case, plan, "plan.json agrees with the tables")
+    clock = planned(case_of(4e6), gap=1e-6)
+    assert "coincident_peak" not in clock.summary
+    clock.summary["coincident_peak"] = told
+    assert fails(case_of(4e6), clock, "plan.json agrees with the tables")
+
+
+def test_where_nothing_waits_and_peaks_fall_together_nothing_is_said():
+    plan = planned(case_of(later=0, dayparts="peak"), gap=1e-6)
+    assert day_sentences(plan) == []
+    assert "Parts of the day" not in render(plan)
