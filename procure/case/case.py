@@ -291,7 +291,7 @@ def _stray_files(folder: Path) -> tuple[list[Fault], list[Fault]]:
 def _catalogue(tables: Mapping[str, Rows], packaged: Packaged) -> tuple[Catalogue, list[Fault]]:
     """The catalogue under the case's own rows; the packaged one where those are wrong."""
     own = {
-        name: [{**row, "_row": line} for line, row in zip(tables[name].lines, tables[name].rows, strict=True)]
+        name: [{**row, "_row": line} for line, row in tables[name].numbered]
         for name in ("hardware", "attach", "prices", "premises")
     }
     complete = {

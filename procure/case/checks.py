@@ -80,7 +80,7 @@ def references(names: Names) -> tuple[list[Fault], dict[str, Card]]:
         for column in table.columns:
             if column.reference in ("", "premise"):
                 continue  # the catalogue has said what is wrong with a premise's path
-            for line, row in zip(rows.lines, rows.rows, strict=True):
+            for line, row in rows.numbered:
                 value = row.get(column.name)
                 if value is None:
                     continue
@@ -152,7 +152,7 @@ def duplicates(tables: Tables) -> list[Fault]:
     for name, table in TABLES.items():
         seen: dict[tuple[Cell, ...], int] = {}
         rows = tables[name]
-        for line, row in zip(rows.lines, rows.rows, strict=True):
+        for line, row in rows.numbered:
             key = tuple(row.get(column) for column in table.key)
             if any(part is None for part in key):
                 continue
@@ -234,7 +234,7 @@ def _horizon(settings: Settings, catalogue: Catalogue, first: Quarter) -> list[F
 
 def _rows(tables: Tables, name: str) -> Iterable[tuple[str, int, dict[str, Cell]]]:
     rows = tables[name]
-    return ((rows.file, line, row) for line, row in zip(rows.lines, rows.rows, strict=True))
+    return ((rows.file, line, row) for line, row in rows.numbered)
 
 
 def _in_horizon(tables: Tables, quarters: list[Quarter]) -> list[Fault]:

@@ -50,7 +50,7 @@ def day_faults(shapes: Rows, packaged: Collection[str]) -> list[Fault]:
     """Days that leave hours out, state one twice, have no load at all, or take the name of a packaged one."""
     faults: list[Fault] = []
     stated: dict[str, list[tuple[int, dict[str, Cell]]]] = {}
-    for line, row in zip(shapes.lines, shapes.rows, strict=True):
+    for line, row in shapes.numbered:
         stated.setdefault(str(row["shape"]), []).append((line, row))
     for name, rows in stated.items():
         first = rows[0][0]
@@ -82,7 +82,7 @@ def day_faults(shapes: Rows, packaged: Collection[str]) -> list[Fault]:
 def mean_faults(workloads: Rows, own: Mapping[str, tuple[float, ...]]) -> list[Fault]:
     """Workloads whose stated mean over peak is not that of the day that they name of the case's own."""
     faults: list[Fault] = []
-    for line, row in zip(workloads.lines, workloads.rows, strict=True):
+    for line, row in workloads.numbered:
         day = own.get(str(row["day_shape"]))
         stated = row["mean_to_peak"]
         if day is None or stated is None:

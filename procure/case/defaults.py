@@ -78,16 +78,16 @@ def fill(tables: Mapping[str, Rows], settings: Settings, catalogue: Catalogue, c
                 continue
             path = f"column/{name}.{column.name}"
             fact = catalogue.premises.get(path)
-            for line, row in zip(rows.lines, rows.rows, strict=True):
+            for line, row in rows.numbered:
                 if row.get(column.name) is None and fact is not None:
                     row[column.name] = bool(fact.number) if column.kind == "flag" else fact.value
                     filled.note(name, line, column.name, column.default, path)
                 row.setdefault(column.name, None)
     workloads, days = tables["workloads"], own_days(tables["day_shapes"].rows)
-    for line, row in zip(workloads.lines, workloads.rows, strict=True):
+    for line, row in workloads.numbered:
         _Workload(line, row, settings, catalogue, filled).fill(cards, days)
     orders = tables["orders"]
-    for line, row in zip(orders.lines, orders.rows, strict=True):
+    for line, row in orders.numbered:
         if row["paid_share"] is None:
             row["paid_share"] = paid_share(1.0, 0.0, 0.0, catalogue.sku(str(row["sku"])))
             filled.note("orders", line, "paid_share", "the class's milestone at order")
@@ -103,7 +103,7 @@ def rent_price(row: Mapping[str, Cell], quantity: str) -> str:
 
 def _rent(rows: Rows, catalogue: Catalogue, filled: Filled) -> None:
     """Price and minimum term of the offers that name a packaged price."""
-    for line, row in zip(rows.lines, rows.rows, strict=True):
+    for line, row in rows.numbered:
         if row.get("market_price") is None:
             continue
         for column in ("usd_per_gpu_hour", "min_term_quarters"):

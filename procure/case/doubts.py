@@ -89,7 +89,7 @@ def units(tables: Mapping[str, Rows]) -> list[Fault]:
     doubts = []
     for unit in _UNITS:
         rows = tables[unit.table]
-        for line, row in zip(rows.lines, rows.rows, strict=True):
+        for line, row in rows.numbered:
             value = row.get(unit.column)
             if value is not None and float(value) > unit.above:
                 other = f"{float(value) * unit.factor:.3g}"
@@ -153,7 +153,7 @@ def packages(tables: Mapping[str, Rows], catalogue: Catalogue) -> list[Fault]:
 
 def unsold(fleet: Rows) -> list[Fault]:
     """Units stated as ones that may be sold, in a case that leaves ``resale`` at its default, which sells none."""
-    lines = [line for line, row in zip(fleet.lines, fleet.rows, strict=True) if row.get("retirable")]
+    lines = [line for line, row in fleet.numbered if row.get("retirable")]
     if not lines:
         return []
     expected = "Understood as units that stay: the setting resale is left at none, so that nothing is sold."
@@ -184,7 +184,7 @@ def unread(rows: Rows, read: Container[str]) -> list[Fault]:
     """
     expected = "Understood as for another case: nothing in this one reads it, and the row changes nothing."
     hint = "Delete the row, or state the premise of a SKU, scenario, service level or curve that the case uses."
-    paths = [(line, str(row["path"])) for line, row in zip(rows.lines, rows.rows, strict=True)]
+    paths = [(line, str(row["path"])) for line, row in rows.numbered]
     return [Fault(rows.file, line, "path", path, expected, hint) for line, path in paths if path not in read]
 
 
@@ -199,7 +199,7 @@ def _names_a_gpu(written: str, sku: Sku) -> bool:
 def _each(tables: Mapping[str, Rows], *names: str) -> Iterator[tuple[Rows, int, dict[str, Cell]]]:
     for name in names:
         rows = tables[name]
-        for line, row in zip(rows.lines, rows.rows, strict=True):
+        for line, row in rows.numbered:
             yield rows, line, row
 
 

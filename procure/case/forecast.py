@@ -37,7 +37,7 @@ def fill_peaks(tables: Mapping[str, Rows]) -> tuple[list[str], list[Fault]]:
     used: list[str] = []
     faults: list[Fault] = []
     rows = tables["forecast"]
-    for line, row in zip(rows.lines, rows.rows, strict=True):
+    for line, row in rows.numbered:
         workload = workloads.get(row.get("workload"))
         if workload is None:
             continue

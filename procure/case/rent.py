@@ -20,7 +20,7 @@ PRICES = ("usd_per_gpu_hour", "usd_per_unit_month", "market_price")
 def prices(rent: Rows, catalogue: Catalogue) -> list[Fault]:
     """Offers without a price or with several, and packaged prices that there are none of; before cells are filled."""
     faults = []
-    for line, row in _each(rent):
+    for line, row in rent.numbered:
         stated = [name for name in PRICES if row.get(name) is not None]
         if len(stated) != 1:
             expected = "One price: usd_per_gpu_hour, usd_per_unit_month, or a packaged one by market_price."
@@ -38,8 +38,8 @@ def agreement(tables: Mapping[str, Rows], catalogue: Catalogue, quarters: list[Q
     """Offers of units that can be, in windows that hold their term; rented units within their offers."""
     faults = []
     rent = tables["rent"]
-    floors = {str(row["site"]): float(row["floor_load_kg_per_m2"] or 0) for _, row in _each(tables["sites"])}
-    for line, row in _each(rent):
+    floors = {str(row["site"]): float(row["floor_load_kg_per_m2"] or 0) for _, row in tables["sites"].numbered}
+    for line, row in rent.numbered:
         sku = catalogue.sku(str(row["sku"]))
         if sku.kind is not SkuKind.GPU:
             expected = "A SKU of kind gpu: racks and servers are rented, parts are not."
@@ -73,9 +73,9 @@ def _window(
 
 
 def _rented(rented: Rows, rent: Rows, quarters: list[Quarter]) -> Iterator[Fault]:
-    offers = {str(row["offer"]): row for _, row in _each(rent)}
+    offers = {str(row["offer"]): row for _, row in rent.numbered}
     held: dict[tuple[str, Quarter], int] = defaultdict(int)
-    for line, row in _each(rented):
+    for line, row in rented.numbered:
         begin, until = (Quarter(str(row[name])) for name in ("from_quarter", "until_quarter"))
         end = offers[str(row["offer"])]["to_quarter"]
         if until < begin:
@@ -91,7 +91,3 @@ def _rented(rented: Rows, rent: Rows, quarters: list[Quarter]) -> Iterator[Fault
         if units > most:
             expected = f"At most the {most} units of the offer."
             yield Fault(rented.file, 0, "count", f"{units} of {name}", expected, "Raise most_units in rent.csv.")
-
-
-def _each(rows: Rows) -> Iterator[tuple[int, dict[str, Cell]]]:
-    return zip(rows.lines, rows.rows, strict=True)

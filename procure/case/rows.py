@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from procure.errors import Fault
@@ -18,6 +19,11 @@ class Rows:
     lines: list[int] = field(default_factory=list)
     columns: list[str] = field(default_factory=list)
     doubts: list[Fault] = field(default_factory=list)
+
+    @property
+    def numbered(self) -> Iterator[tuple[int, dict[str, Cell]]]:
+        """Each row with the line that it begins on."""
+        return zip(self.lines, self.rows, strict=True)
 
     def copy(self) -> Rows:
         """The same rows, free to be changed."""
