@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from procure.instance.standing import rent_windows
-from procure.instance.tables import Fixed, Rented, RentOffer, Reserved, SkuRow
+from procure.instance.standing import first_arrivals, rent_windows
+from procure.instance.tables import Fixed, Rented, RentOffer, Reserved
 
 if TYPE_CHECKING:
     from procure.case import Case
@@ -52,11 +52,7 @@ class Supply:
     @cached_property
     def arrival(self) -> dict[str, int]:
         """First quarter in which an order placed inside the horizon can stand, for SKUs on sale."""
-        return {
-            row.sku: row.first_order_t + row.lead_quarters
-            for row in self.instance.rows(SkuRow)
-            if row.first_order_t <= row.last_order_t
-        }
+        return first_arrivals(self.instance.tables)
 
     @cached_property
     def kind(self) -> dict[str, str]:

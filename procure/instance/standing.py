@@ -24,6 +24,15 @@ def rent_windows(tables: Mapping[str, pd.DataFrame]) -> list[tuple[RentOffer, in
     return found
 
 
+def first_arrivals(tables: Mapping[str, pd.DataFrame]) -> dict[str, int]:
+    """First quarter in which an order placed inside the horizon can stand, by SKU on sale."""
+    return {
+        row.sku: row.first_order_t + row.lead_quarters
+        for row in SkuRow.rows(tables["skus"])
+        if row.first_order_t <= row.last_order_t
+    }
+
+
 @dataclass(frozen=True)
 class Standing:
     """Units that may stand: in the fleet, on firm order, ordered in time, or rented.
@@ -41,11 +50,7 @@ class Standing:
         """From the tables ``resource_use``, ``skus``, ``fixed``, ``quarters``, ``pool_roles`` and those of rent."""
         use = tables["resource_use"]
         allowed = set(zip(use["site"], use["sku"], strict=True))
-        orders = {
-            r.sku: r.first_order_t + r.lead_quarters
-            for r in SkuRow.rows(tables["skus"])
-            if r.first_order_t <= r.last_order_t
-        }
+        orders = first_arrivals(tables)
         first = {(site, sku): orders[sku] for site, sku in allowed if sku in orders}
         for r in Fixed.rows(tables["fixed"]):
             first[r.site, r.sku] = min(first.get((r.site, r.sku), r.vintage_t), r.vintage_t)

@@ -9,14 +9,13 @@ from typing import Any, NamedTuple, TypeVar, cast
 import pandas as pd
 
 from procure.instance import Instance
-from procure.instance.standing import rent_windows
+from procure.instance.standing import Standing, rent_windows
 from procure.instance.tables import (
     Age,
     Expansion,
     Fixed,
     LpxCopy,
     PodPlaces,
-    PoolRole,
     RentOffer,
     SkuRow,
     StoreUnit,
@@ -24,7 +23,7 @@ from procure.instance.tables import (
     Workload,
 )
 from procure.rules.places import hosts_of
-from procure.schema import RECOMPUTE, Role, Row
+from procure.schema import RECOMPUTE, Row
 from procure.timekey import TimeKey, time_keys
 
 T = TypeVar("T")
@@ -133,6 +132,7 @@ class Index:
         self.sku = {row.sku: row for row in instance.rows(SkuRow)}
         self.sites = instance["pods"]["site"].tolist()
         self.allowed = set(zip(instance["resource_use"]["site"], instance["resource_use"]["sku"], strict=True))
+        self.standing = Standing.of(instance.tables)
         self._supply()
         self._demand()
         self._service()
@@ -161,16 +161,9 @@ class Index:
         for site, name, t in self.orders:
             self.ordered_at[site, name].append(t)
         self.fixed = {row.group: row for row in instance.rows(Fixed)}
-        first: dict[tuple[str, str], int] = {}
-        for site, name, t in self.orders:
-            arrival = t + int(self.sku[name].lead_quarters)
-            first[site, name] = min(first.get((site, name), arrival), arrival)
-        for row in self.fixed.values():
-            first[row.site, row.sku] = min(first.get((row.site, row.sku), row.vintage_t), row.vintage_t)
         self._rent()
-        stock = {(site, name, t) for (site, name), start in first.items() for t in self.t if t >= max(start, 0)}
-        self.stock = sorted(stock | self.rented_at.keys())
-        self.in_stock = set(self.stock)
+        self.in_stock = self.standing.units
+        self.stock = sorted(self.in_stock)
         self.price = lookup(instance["prices"], ["sku", "t"], "price_usd")
         self.support = lookup(instance["prices"], ["sku", "t"], "support_usd_per_quarter")
         self.reserved = lookup(instance["reserved"], ["t", "site", "sku"], "count")
@@ -221,13 +214,11 @@ class Index:
         points: list[Point] = self._asked("serve", Point)
         options: list[Option] = self._asked("prefill", Option)
         self.copies = {(row.card, row.sku): row for row in instance.rows(LpxCopy)}
-        role = {(row.site, row.sku): row.role for row in instance.rows(PoolRole)}
         self.serve = [
             (p, site)
             for p in points
             for site in self.sites
-            if (site, p.sku, p.at.t) in self.in_stock
-            and role.get((site, p.sku)) is not Role.PREFILL
+            if self.standing.decodes(site, p.sku, p.at.t)
             and (not p.lpx_sku or ((site, p.lpx_sku, p.at.t) in self.in_stock and (p.card, p.lpx_sku) in self.copies))
         ]
         self.store_units = group(instance.rows(StoreUnit), lambda row: row.store)
@@ -235,8 +226,7 @@ class Index:
             (o, site)
             for o in options
             for site in self.sites
-            if (site, o.sku, o.at.t) in self.in_stock
-            and role.get((site, o.sku)) is not Role.DECODE
+            if self.standing.prefills(site, o.sku, o.at.t)
             and (o.store == RECOMPUTE or any((site, u.sku, o.at.t) in self.in_stock for u in self.store_units[o.store]))
         ]
         ways = {(o.option, site) for o, site in self.prefill}
