@@ -9,6 +9,7 @@ import pandas as pd
 
 from procure.instance.tables import PlacedBefore, Rate
 from procure.plan.tables import Prefilled, Serving
+from procure.schema import Role
 
 if TYPE_CHECKING:
     from procure.instance import Instance
@@ -63,10 +64,10 @@ def _shares(instance: Instance, tables: dict[str, pd.DataFrame]) -> dict[Place, 
     position = instance.position
     for decode in Serving.rows(tables["serving"]):
         t = position[decode.quarter]
-        key = ("decode", decode.workload, decode.site, decode.deployment)
+        key = (Role.DECODE, decode.workload, decode.site, decode.deployment)
         share[key][t] += decode.requests_per_s / rate[t, decode.workload]
     for fill in Prefilled.rows(tables["prefill"]):
         t = position[fill.quarter]
-        key = ("prefill", fill.workload, fill.site, fill.sku)
+        key = (Role.PREFILL, fill.workload, fill.site, fill.sku)
         share[key][t] += fill.requests_per_s / rate[t, fill.workload]
     return {key: dict(by_quarter) for key, by_quarter in share.items()}

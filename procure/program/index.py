@@ -68,6 +68,11 @@ class Option(NamedTuple):
     mean_per_peak: float
 
 
+def served_by(m: Any, what: Point | Option, site: str) -> Any:
+    """The decision on a way to serve at a site: the share of its bucket's rate that is decoded, or prefilled, so."""
+    return m.serve[what.point, site] if isinstance(what, Point) else m.prefill[what.option, site]
+
+
 class Pair(NamedTuple):
     """One row of the instance's ``ships`` table, with the rate of its bucket."""
 

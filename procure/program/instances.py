@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from procure.instance.tables import InstanceRate, InstanceRow
 from procure.program.index import Index, Option, Point
@@ -43,12 +43,6 @@ class Work(NamedTuple):
     what: Point | Option
     site: str
     decode: bool
-
-    def variable(self, m: Any) -> Any:
-        """The share of the bucket's rate that is served so, over the day."""
-        if isinstance(self.what, Point):
-            return m.serve[self.what.point, self.site]
-        return m.prefill[self.what.option, self.site]
 
 
 def rows_of(index: Index) -> dict[tuple[int, str, str, str], InstanceRow]:

@@ -6,7 +6,7 @@ from collections import defaultdict
 from typing import Any, NamedTuple
 
 from procure.instance.tables import Resilience
-from procure.program.index import Index, Option, Point
+from procure.program.index import Index, Option, Point, served_by
 from procure.schema import RECOMPUTE, CacheLoss
 from procure.timekey import TimeKey
 
@@ -32,11 +32,11 @@ class Done(NamedTuple):
 
     def variable(self, m: Any, loss: Loss) -> Any:
         """The share of the bucket's rate; after the loss of a site it is served anew at the others."""
+        if not loss.site:
+            return served_by(m, self.what, self.site)
         if isinstance(self.what, Point):
-            key = (self.what.point, self.site)
-            return m.serve_elsewhere[(*key, loss.site)] if loss.site else m.serve[key]
-        key = (self.what.option, self.site)
-        return m.prefill_elsewhere[(*key, loss.site)] if loss.site else m.prefill[key]
+            return m.serve_elsewhere[self.what.point, self.site, loss.site]
+        return m.prefill_elsewhere[self.what.option, self.site, loss.site]
 
 
 def asked(index: Index) -> dict[str, Resilience]:

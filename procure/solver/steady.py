@@ -14,6 +14,7 @@ from scipy import sparse
 
 from procure.instance.tables import PlacedBefore
 from procure.program import Program
+from procure.schema import Role
 from procure.solver.compile import Compiled
 from procure.solver.highs import INFINITY, Options, be_exact, load, new_solver, run
 from procure.timekey import TimeKey
@@ -132,9 +133,9 @@ def _shares(program: Program, compiled: Compiled) -> dict[tuple[Place, TimeKey],
             found.setdefault((key, at), []).append((coef, column))
 
     for p, site in index.serve:
-        key = ("decode", p.workload, site, p.deployment)
+        key = (Role.DECODE, p.workload, site, p.deployment)
         add(key, p.at, p.rate / index.load_rate[p.at, p.workload], m.serve[p.point, site])
     for o, site in index.prefill:
-        key = ("prefill", o.workload, site, o.sku)
+        key = (Role.PREFILL, o.workload, site, o.sku)
         add(key, o.at, o.rate / index.load_rate[o.at, o.workload], m.prefill[o.option, site])
     return found

@@ -13,12 +13,13 @@ from procure.plan.plan import frame
 from procure.program.day import add_way, day_of, share_in
 from procure.program.decided import TINY, Decided
 from procure.program.declare import More, block_rows, first_stage, first_stage_rows
-from procure.program.index import Index, Option, Point
+from procure.program.index import Index, Option, Point, served_by
 from procure.program.instances import Kind, Work, in_whole, rounded_up, row_of, whole_kinds, work_of
 from procure.program.linear import Terms
 from procure.program.part import Part
 from procure.program.present import add_slowed, ways_of
 from procure.quarter import HOURS_PER_DAY
+from procure.schema import Role
 from procure.timekey import TimeKey
 
 
@@ -94,13 +95,13 @@ def instance_linking(m: Any, index: Index) -> None:
     parts: dict[tuple[Any, ...], list[Work]] = {}
     for kind in index.of(whole_kinds):
         for work in index.of(work_of)[kind]:
-            what = "decode" if work.decode else "prefill"
+            what = (Role.DECODE if work.decode else Role.PREFILL).value
             parts.setdefault((*kind, work.what.workload, work.what.bucket, what), []).append(work)
 
     def rule(m: Any, *key: Any) -> Any:
         kind, row = Kind(*key[:5]), Terms()
         for work in parts[key]:
-            row.add(1.0, work.variable(m))
+            row.add(1.0, served_by(m, work.what, work.site))
         least = min(work.units for work in parts[key])
         carried = row_of(index, kind).busy_units / least if least > 0 else 1.0
         row.add(-min(1.0, carried), m.instances[kind.held])

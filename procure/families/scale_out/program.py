@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from procure.instance.tables import Handover, Nic, PeerReader
 from procure.program.declare import block_rows
-from procure.program.index import Index, Option, Point, lookup
+from procure.program.index import Index, Option, Point, lookup, served_by
 from procure.program.linear import Terms
 from procure.program.part import Part
 from procure.schema import RECOMPUTE
@@ -18,14 +18,7 @@ class Moved(NamedTuple):
     """Bytes that a way to serve a request moves over the NICs of its pool, in one direction."""
 
     what: Point | Option
-    site: str
     bytes: float
-
-    def variable(self, m: Any) -> Any:
-        """The share of the bucket's rate that is served so."""
-        if isinstance(self.what, Point):
-            return m.serve[self.what.point, self.site]
-        return m.prefill[self.what.option, self.site]
 
 
 Pools = dict[tuple[TimeKey, str, str], list[Moved]]
@@ -44,7 +37,7 @@ def sent(index: Index) -> Pools:
     for o, site in index.prefill:
         size = handed.get((o.at, o.workload, o.bucket), 0.0)
         size += o.read_bytes if (o.store, o.sku) in peers else 0.0
-        made.setdefault((o.at, site, o.sku), []).append(Moved(o, site, size))
+        made.setdefault((o.at, site, o.sku), []).append(Moved(o, size))
     return _that_may_bind(index, made)
 
 
@@ -54,10 +47,10 @@ def received(index: Index) -> Pools:
     peers, made = index.of(_between_peers), Pools()
     for p, site in index.serve:
         size = handed.get((p.at, p.workload, p.bucket), 0.0)
-        made.setdefault((p.at, site, p.sku), []).append(Moved(p, site, size))
+        made.setdefault((p.at, site, p.sku), []).append(Moved(p, size))
     for o, site in index.prefill:
         if o.store != RECOMPUTE and (o.store, o.sku) in peers:
-            made.setdefault((o.at, site, o.sku), []).append(Moved(o, site, o.read_bytes))
+            made.setdefault((o.at, site, o.sku), []).append(Moved(o, o.read_bytes))
     return _that_may_bind(index, made)
 
 
@@ -83,7 +76,7 @@ def _rows(m: Any, index: Index, moves: Callable[[Index], Pools]) -> Any:
     def rule(m: Any, at: TimeKey, site: str, sku: str) -> Any:
         row = Terms()
         for way in pools[at, site, sku]:
-            row.add(way.bytes * way.what.rate / carried[sku], way.variable(m))
+            row.add(way.bytes * way.what.rate / carried[sku], served_by(m, way.what, site))
         row.add(-1.0, m.own[site, sku, at.t])
         return row.at_most(-index.reserved.get((at.t, site, sku), 0.0))
 
