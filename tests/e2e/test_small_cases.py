@@ -37,6 +37,19 @@ def folder(name: str) -> Path:
     return packaged_path(f"data/cases/{name}")
 
 
+def told_musd(name: str, value: object) -> str:
+    """M USD that the README's tables of sweeps state of a value, as it is written there."""
+    rows = [
+        [cell.strip() for cell in line.strip("|").split("|")]
+        for line in (folder(name) / "README.md").read_text(encoding="utf-8").splitlines()
+        if line.startswith("|")
+    ]
+    dashes = [at for at, cells in enumerate(rows) if set(cells[0]) == {"-"}]
+    (head,) = (at - 1 for at in dashes if str(value) in rows[at - 1][1:])
+    costs = next(cells for cells in rows[head:] if cells[0] == "M USD")
+    return costs[rows[head].index(str(value))]
+
+
 @pytest.mark.slow(seconds=3)
 @pytest.mark.parametrize(("name", "path", "value", "skus"), BOUGHT)
 def test_what_is_bought_on_both_sides_of_the_stated_range(name, path, value, skus):
@@ -44,6 +57,7 @@ def test_what_is_bought_on_both_sides_of_the_stated_range(name, path, value, sku
     assert plan.status == Status.OPTIMAL
     assert plan.summary["gap"] <= 0.0002
     assert set(plan.tables["purchases"]["sku"]) == skus
+    assert float(told_musd(name, value)) == pytest.approx(plan.objective_usd / 1e6, rel=0.003)
 
 
 @pytest.mark.slow(seconds=3)
