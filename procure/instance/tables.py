@@ -217,7 +217,9 @@ class OpexCap(Row):
     """Operating expenses that are allowed; a quarter without a row has no limit."""
 
     t: int = col(_T, key=True, reference="quarters.t")
-    opex_usd: float = col("most that rent, power, space, support, replaced drives and rent of links may cost", unit="USD")
+    opex_usd: float = col(
+        "most that rent, power, space, support, replaced drives and rent of links may cost", unit="USD"
+    )
 
 
 @row("beside_terms")
