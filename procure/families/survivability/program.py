@@ -36,19 +36,19 @@ class Held(NamedTuple):
     t: int
 
 
+def done_by(index: Index) -> dict[tuple[Any, str], tuple[Kind, float]]:
+    """Whole instances that do a point or a way at a site, and units of their size over those of the best layout."""
+    return {(w.what, w.site): (kind, _slower(w)) for kind in index.of(whole_kinds) for w in index.of(work_of)[kind]}
+
+
 def instances_after(index: Index) -> dict[tuple[str, Kind], list[tuple[float, Done]]]:
     """Work of whole instances after each loss, in units at the throughput of their size."""
-    slower: dict[tuple[Any, str, Kind], float] = {}
-    kinds: dict[tuple[Any, str], list[Kind]] = defaultdict(list)
-    for kind in index.of(whole_kinds):
-        for work in index.of(work_of)[kind]:
-            kinds[work.what, work.site].append(kind)
-            slower[work.what, work.site, kind] = _slower(work)
     made: dict[tuple[str, Kind], list[tuple[float, Done]]] = defaultdict(list)
     for (name, *_), works in index.of(work_after).items():
         for done in works:
-            for kind in kinds.get((done.what, done.site), []):
-                made[name, kind].append((done.units * slower[done.what, done.site, kind], done))
+            if (done.what, done.site) in index.of(done_by):
+                kind, slower = index.of(done_by)[done.what, done.site]
+                made[name, kind].append((done.units * slower, done))
     return dict(made)
 
 
@@ -359,11 +359,6 @@ def loads_of(d: Decided) -> dict[Pool, list[Load]]:
         if (share := d.value(d.m.prefill[o.option, site])) > TINY:
             found[site, o.sku, o.at].append(Load(o, share))
     return dict(sorted(found.items()))
-
-
-def done_by(index: Index) -> dict[tuple[Any, str], tuple[Kind, float]]:
-    """Whole instances that do a point or a way at a site, and units of their size over those of the best layout."""
-    return {(w.what, w.site): (kind, _slower(w)) for kind in index.of(whole_kinds) for w in index.of(work_of)[kind]}
 
 
 def units_needed(d: Decided, pool: Pool, loads: list[Load], busy: float, lost: Mapping[str, float]) -> float:
