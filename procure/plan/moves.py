@@ -19,11 +19,11 @@ Place = tuple[str, str, str, str]
 
 @dataclass
 class Taken:
-    """What moves take of a store: bytes held, bytes/s read and written."""
+    """What moves take of a store."""
 
-    held: float = 0.0
-    read: float = 0.0
-    write: float = 0.0
+    held_bytes: float = 0.0
+    read_bytes_per_s: float = 0.0
+    write_bytes_per_s: float = 0.0
 
 
 class Moves:
@@ -81,24 +81,24 @@ class Moves:
     def _add(self) -> None:
         for r in self.moves:
             read, write = self.bytes_of(r)
-            self.taken[r.quarter, r.site, r.workload, r.store].read += read
+            self.taken[r.quarter, r.site, r.workload, r.store].read_bytes_per_s += read
             target = self.taken[r.quarter, r.site, r.workload, r.to_store]
-            target.write += write
+            target.write_bytes_per_s += write
             if self.mode == "write_through":
                 ages = [self.ages[r.quarter, r.workload][i] for i in range(r.interval)]
                 share = self._least_share(r.quarter, r.workload, r.to_store)
                 seconds = sum(held_seconds(age.seconds, age.mean_released, share) for age in ages)
-                target.held += r.requests_per_s * self.size[r.quarter, r.workload] * seconds
+                target.held_bytes += r.requests_per_s * self.size[r.quarter, r.workload] * seconds
         for place, cohort in self.moved.items():
             quarter, _, workload, store = place
             share, alpha = self._least_share(quarter, workload, store), self.alpha[quarter, workload, store]
             for interval, rate in cohort.items():
                 age = self.ages[quarter, workload][interval]
                 seconds = held_seconds(age.seconds, age.mean_released, share)
-                self.taken[place].held += rate * self.size[quarter, workload] * seconds
+                self.taken[place].held_bytes += rate * self.size[quarter, workload] * seconds
                 if self.mode == "exclusive":
                     _, most = self._valid_bytes(quarter, workload, store)
-                    self.taken[place].write += rate * alpha * age.return_share * most
+                    self.taken[place].write_bytes_per_s += rate * alpha * age.return_share * most
 
     def _least_share(self, quarter: str, workload: str, target: str) -> float:
         """The least chance that a return reached a copy that lies in a store, wherever it may have come from."""

@@ -175,7 +175,7 @@ class Shipped(Row):
 
 
 @row("link_rents")
-class Rent(Row):
+class LinkRent(Row):
     """Links that are rented, in the quarters in which they are used."""
 
     quarter: str = col(_QUARTER, kind="quarter", key=True)
@@ -543,9 +543,9 @@ class Check(Row):
 
 
 ROWS: tuple[type[Row], ...] = (
-    Purchase, Batch, Modes, UnitRent, Sold, Serving, Prefilled, Shipped, Rent, Placement, Kept, CacheMove, MovedKept,
-    Copies, Instances, Deferred, DayLoad, Survival, Fallback, Pods, ExpansionOrder, Limit, Cash, Cost, UnitCost,
-    Service, Asked, Premise, Check,
+    Purchase, Batch, Modes, UnitRent, Sold, Serving, Prefilled, Shipped, LinkRent, Placement, Kept, CacheMove,
+    MovedKept, Copies, Instances, Deferred, DayLoad, Survival, Fallback, Pods, ExpansionOrder, Limit, Cash, Cost,
+    UnitCost, Service, Asked, Premise, Check,
 )  # fmt: skip
 """Every table of a plan, in order."""
 

@@ -14,7 +14,7 @@ from procure.plan.money import Ledger
 from procure.plan.part import Check
 from procure.plan.plan import Plan
 from procure.plan.standing import Standing
-from procure.plan.tables import Prefilled, Rent, Shipped
+from procure.plan.tables import LinkRent, Prefilled, Shipped
 from procure.plan.tolerance import compare, over
 from procure.schema import RECOMPUTE, CostLine
 
@@ -26,7 +26,7 @@ def limits(s: Standing, rows: Rows) -> None:
     for r in Shipped.rows(s.tables["shipments"]):
         each = size[s.position[r.quarter], r.workload, r.bucket]
         sent[r.quarter, r.from_site, r.to_site] += r.requests_per_s * each
-    paid = {(r.quarter, r.from_site, r.to_site) for r in Rent.rows(s.tables["link_rents"])}
+    paid = {(r.quarter, r.from_site, r.to_site) for r in LinkRent.rows(s.tables["link_rents"])}
     for link in s.instance.rows(LinkRow):
         key = (s.quarters[link.t], link.from_site, link.to_site)
         there = link.bytes_per_s if link.usd_per_quarter == 0 or key in paid else 0.0
@@ -58,7 +58,7 @@ def stated(plan: Plan, instance: Instance) -> Iterable[str]:
 def rented(plan: Plan, instance: Instance) -> Iterable[str]:
     """Links that are paid for are those that the case rents out, at its price."""
     rent = {(instance.quarters[r.t], r.from_site, r.to_site): r.usd_per_quarter for r in instance.rows(LinkRow)}
-    for r in plan.rows(Rent):
+    for r in plan.rows(LinkRent):
         label = f"{r.quarter} link {r.from_site} to {r.to_site}"
         if not rent.get((r.quarter, r.from_site, r.to_site), 0.0) > 0:
             yield f"{label}: costs no rent"
@@ -68,7 +68,7 @@ def rented(plan: Plan, instance: Instance) -> Iterable[str]:
 
 def cash(ledger: Ledger, instance: Instance, tables: dict[str, pd.DataFrame]) -> None:
     """Rent of links, in the quarters in which the plan uses them."""
-    for r in Rent.rows(tables["link_rents"]):
+    for r in LinkRent.rows(tables["link_rents"]):
         ledger.pay(instance.position[r.quarter], CostLine.LINKS, r.from_site, f"to {r.to_site}", r.rent_usd)
 
 

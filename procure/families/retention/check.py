@@ -160,19 +160,18 @@ def _placement(
         cohort, moving = kept.get(key, {}), moves.taken.get(key, Taken())
         quarter, _, workload, store = key
         t = position[quarter]
-        total = in_use[key] + moving.held
+        total = in_use[key] + moving.held_bytes
         for interval, rate in cohort.items():
             age = ages[t, workload, interval]
             held = held_seconds(age.seconds, age.mean_released, alpha[t, workload, store])
             total += kv_bytes[t, workload] * rate * held
-        write = max(kv_bytes[t, workload] * cohort.get(0, 0.0) - stays[key] + moving.write, 0.0)
+        write = max(kv_bytes[t, workload] * cohort.get(0, 0.0) - stays[key] + moving.write_bytes_per_s, 0.0)
         row = stated.get(key)
         if row is None:
             yield f"{' '.join(key)}: kept caches are not in kv_placement"
             continue
-        for name, value in (
-            ("parked_bytes", total), ("read_bytes_per_s", reads[key] + moving.read), ("write_bytes_per_s", write)
-        ):  # fmt: skip
+        read = reads[key] + moving.read_bytes_per_s
+        for name, value in (("parked_bytes", total), ("read_bytes_per_s", read), ("write_bytes_per_s", write)):
             if abs(getattr(row, name) - value) > 1e-4 * max(value, 1.0) + 1e3:
                 yield f"{' '.join(key)}: {name} is {value:g}, not {getattr(row, name):g}"
 
