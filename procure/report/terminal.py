@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Iterator
 
 from rich.console import Console
 from rich.markup import escape
@@ -18,6 +19,8 @@ from procure.schema import Span
 _COLOURS = {Status.OPTIMAL: "green", Status.SHORT: "yellow", Status.LIMIT: "yellow", Status.UNVERIFIED: "red"}
 
 
+WIDTH = 7
+"""Characters of a label and the space behind it."""
 LOSSES = 5
 """Losses that the terminal tells in words, those that take most first; page and workbook have all."""
 
@@ -37,52 +40,52 @@ def print_plan(plan: Plan, console: Console) -> None:
         console.print(table)
     else:
         console.print("Order nothing in the planned quarters.")
-    for sentence in words.expansion_sentences(plan, Span.PLANNED):
-        console.print(f"[bold]build[/bold]  {escape(sentence)}", highlight=False)
-    for sentence in words.rent_sentences(plan, Span.PLANNED):
-        console.print(f"[bold]rent[/bold]   {escape(sentence)}", highlight=False)
-    for sentence in words.sale_sentences(plan, Span.PLANNED):
-        console.print(f"[bold]sell[/bold]   {escape(sentence)}", highlight=False)
     outside, inside = words.binding_sentences(plan)
-    for sentence in outside:
-        console.print(f"[bold]full[/bold]   {escape(sentence)}", highlight=False)
-    if inside:
-        console.print(f"[bold]full[/bold]   of what was bought: {words.count_of(len(inside), 'limit')} (see the page)")
-    for sentence in words.link_sentences(plan):
-        console.print(f"[bold]link[/bold]   {escape(sentence)}", highlight=False)
-    if sentence := words.placement_sentence(plan):
-        console.print(f"[bold]stays[/bold]  {escape(sentence)}", highlight=False)
-    for sentence in words.move_sentences(plan):
-        console.print(f"[bold]moves[/bold]  {escape(sentence)}", highlight=False)
-    for sentence in words.mode_sentences(plan):
-        console.print(f"[bold]modes[/bold]  {escape(sentence)}", highlight=False)
-    for sentence in day_sentences(plan):
-        console.print(f"[bold]day[/bold]    {escape(sentence)}", highlight=False)
-    for sentence in words.instance_sentences(plan):
-        console.print(f"[bold]whole[/bold]  {escape(sentence)}", highlight=False)
+    full = f"of what was bought: {words.count_of(len(inside), 'limit')} (see the page)"
+    stays = words.placement_sentence(plan)
+    tokens = [_token_line(*row) for row in words.unit_costs(plan) if row[0] == words.WHOLE]
+    said: list[tuple[str, Iterable[str]]] = [
+        ("build", words.expansion_sentences(plan, Span.PLANNED)),
+        ("rent", words.rent_sentences(plan, Span.PLANNED)),
+        ("sell", words.sale_sentences(plan, Span.PLANNED)),
+        ("full", [*outside, full] if inside else outside),
+        ("link", words.link_sentences(plan)),
+        ("stays", [stays] if stays else []),
+        ("moves", words.move_sentences(plan)),
+        ("modes", words.mode_sentences(plan)),
+        ("day", day_sentences(plan)),
+        ("whole", words.instance_sentences(plan)),
+        ("loss", _losses(plan)),
+        ("short", words.causes(plan, Span.PLANNED)),
+        ("later", words.causes(plan, Span.LOOKAHEAD)),
+        ("note", plan.summary.get("demand_notes", [])),
+        ("tokens", tokens),
+    ]
+    for label, sentences in said:
+        _say(console, label, sentences)
+    _say(console, "far", cost_warnings(plan.tables["unit_costs"]), "bold yellow")
+    failed = [f"{check.check}: {check.detail}" for check in plan.rows(Check) if not check.holds]
+    _say(console, "fails", failed, "bold red")
+    colour = _COLOURS[plan.status]
+    console.print(f"[{colour}]{plan.status}[/{colour}]: {words.outcome(plan)}. {escape(words.status_sentence(plan))}",
+                  highlight=False)  # fmt: skip
+
+
+def _say(console: Console, label: str, sentences: Iterable[str], style: str = "bold") -> None:
+    """Print sentences, each behind a label."""
+    for sentence in sentences:
+        console.print(f"[{style}]{label}[/{style}]{' ' * (WIDTH - len(label))}{escape(sentence)}", highlight=False)
+
+
+def _losses(plan: Plan) -> Iterator[str]:
+    """The losses that take most in words, and how many others there are."""
     heavy, light = words.loss_sentences(plan)
-    for sentence in heavy[:LOSSES]:
-        console.print(f"[bold]loss[/bold]   {escape(sentence)}", highlight=False)
+    yield from heavy[:LOSSES]
     told = [(len(heavy) - LOSSES, "after which loads are short"), (len(light), "that what is left carries")]
     for number, kind in told:
         if number > 0:
             counted = f"{number:,} {'more ' if heavy else ''}{'loss' if number == 1 else 'losses'}"
-            console.print(f"[bold]loss[/bold]   {counted} {kind} (see the page)")
-    for span, label in ((Span.PLANNED, "short"), (Span.LOOKAHEAD, "later")):
-        for sentence in words.causes(plan, span):
-            console.print(f"[bold]{label}[/bold]  {escape(sentence)}", highlight=False)
-    for sentence in plan.summary.get("demand_notes", []):
-        console.print(f"[bold]note[/bold]   {escape(sentence)}", highlight=False)
-    for row in (row for row in words.unit_costs(plan) if row[0] == words.WHOLE):
-        console.print(f"[bold]tokens[/bold] {escape(_token_line(*row))}", highlight=False)
-    for sentence in cost_warnings(plan.tables["unit_costs"]):
-        console.print(f"[bold yellow]far[/bold yellow]    {escape(sentence)}", highlight=False)
-    for check in plan.rows(Check):
-        if not check.holds:
-            console.print(f"[bold red]fails[/bold red]  {escape(f'{check.check}: {check.detail}')}", highlight=False)
-    colour = _COLOURS[plan.status]
-    console.print(f"[{colour}]{plan.status}[/{colour}]: {words.outcome(plan)}. {escape(words.status_sentence(plan))}",
-                  highlight=False)  # fmt: skip
+            yield f"{counted} {kind} (see the page)"
 
 
 def _token_line(whose: str, tokens: str, usd: float, market: float, ratio: float) -> str:
