@@ -25,14 +25,25 @@ OFFICE = pd.DataFrame(
     [("office", 9, 17, 4.0), ("office", 17, 9, 1.0)], columns=["shape", "from_hour", "to_hour", "load"]
 )
 """Eight hours at the peak, sixteen at a quarter of it."""
+SLOW_NIC = 2e8
+"""Bytes/s of a GPU, so few that racks are bought for them."""
 ROOM = {"positions": 90.0, "power_kw": 5e4, "area_m2": 4e3, "pods_max": 9}
 
 
-def case_of(requests_per_day: float = 0.0, *, later: float | None = None, dayparts: str = "clock") -> procure.Case:
+def case_of(
+    requests_per_day: float = 0.0,
+    *,
+    later: float | None = None,
+    dayparts: str = "clock",
+    ttft_s: float = math.nan,
+    **other: Any,
+) -> procure.Case:
     """Sixty requests/s in the office hours, as many ``later`` hours later, and a batch of so many requests a day."""
     quarters = [f"2027Q{q}" for q in (1, 2, 3)]
     workloads: dict[str, dict[str, Any]] = {"day": {"day_shape": "office", "reuse_curve": "none"}}
     rows: list[dict[str, Any]] = [{"workload": "day", "peak_requests_per_s": 60.0}]
+    if not math.isnan(ttft_s):
+        workloads["day"]["ttft_s"] = ttft_s
     if requests_per_day:
         workloads["batch"] = {"scenario": "offline"}
         rows.append({"workload": "batch", "requests_per_day": requests_per_day})
@@ -42,7 +53,7 @@ def case_of(requests_per_day: float = 0.0, *, later: float | None = None, daypar
     forecast = pd.DataFrame([{"quarter": quarter, **row} for quarter in quarters for row in rows])
     peaks = {name: [1.0] * 3 for name in workloads}
     return tiny(peaks=peaks, workloads=workloads, sites=(ROOM,), settings={"dayparts": dayparts},
-                tables={"forecast": forecast, "day_shapes": OFFICE})  # fmt: skip
+                tables={"forecast": forecast, "day_shapes": OFFICE}, **other)  # fmt: skip
 
 
 def busy(plan: procure.Plan, workload: str) -> float:
@@ -167,6 +178,23 @@ def test_prefill_away_from_its_decode_is_named():
     frame.loc[moved, "hours"] = "09-17"
     frame.loc[moved, ["requests_per_s", "racks"]] *= 2.0  # the same requests of the day in half the hours
     assert fails(case, plan, "prefill happens where decode does")
+
+
+@pytest.mark.parametrize("requests_per_day", [1.7e6, 12e6])
+def test_nics_carry_what_is_placed_in_each_part_of_the_day(requests_per_day):
+    """A batch of the night is no dearer than its bytes there; one that is dense moves more than in its mean."""
+    case = case_of(requests_per_day, ttft_s=60.0, figures={(GB, "scale_out_bytes_per_s_per_gpu"): SLOW_NIC})
+    plan = planned(case, gap=1e-6)
+    made = built(case)
+    sizes = made["handovers"].query("t == 0").set_index(["workload", "bucket"])["bytes"]
+    served = plan.tables["serving"].query("quarter == '2027Q1'")
+    moved = [float(r.requests_per_s * sizes[r.workload, r.bucket]) for r in served.itertuples()]
+    by = pd.Series(moved).groupby(served["workload"].to_numpy()).sum()
+    level = max(by["day"], (24 * by["batch"] + 8 * by["day"] + 16 * 0.25 * by["day"]) / 24)
+    each = float(made["nics"].set_index("sku").loc[GB, "bytes_per_s"] * made["skus"]["present_share"].iloc[0])
+    assert racks(plan) == math.ceil(level / each)
+    found = plan.tables["limits"].query("quarter == '2027Q1' and family == 'scale-out sent'").iloc[0]
+    assert level - 1 <= found["used"] <= found["limit"]
 
 
 def test_decomposition_and_the_whole_program_agree():

@@ -112,10 +112,12 @@ class Fleet:
             pool = self.service.sku[store.partition(":")[2]].host or store.partition(":")[2]
             if self.service.lies_with_peers(store):
                 tier = store.partition(":")[0]
-                self._read(site, pool, read, self.service.from_peers(tier, pool) * self.service.sku[pool].gpus)
+                most = self.service.from_peers(tier, pool) * self.service.sku[pool].gpus
+                self.rows.at_most(dict(read), self.service.up * self.free(site, pool) * most)  # all peaks at once
+                self._read(site, pool, read, most)
         for moved in (self.sent, self.received):
             for (site, pool), row in moved.items():
-                self.rows.at_most(dict(row), self.service.up * self.free(site, pool) * self.service.nic(pool))
+                self._at_all_hours(row, self.service.up * self.free(site, pool) * self.service.nic(pool))
         for (site, card, name), time in self.lpx.items():
             racks = self.service.racks_per_copy(card, name)
             most = racks * self.service.s.utilisation_cap * self.copies[site, card, name]
@@ -131,12 +133,12 @@ class Fleet:
         return self.own.slow.get((site, sku), 0) * (1 - self.service.at_maxq(sku))
 
     def _read(self, site: str, pool: str, read: Row, most: float) -> None:
-        """Reads of a pool through the ports of its units that may read, ``most`` bytes/s each."""
+        """Reads of a pool at every hour through the ports of its units that may read then, ``most`` bytes/s each."""
         row = dict(read)
         if self.service.s.read_ports == "prefill":
             for x, racks in self.decodes[site, pool].items():
                 row[x] = racks / self.service.s.utilisation_cap * most
-        self.rows.at_most(row, self.service.up * self.free(site, pool) * most)
+        self._at_all_hours(row, self.service.up * self.free(site, pool) * most)
 
     # --- the day --------------------------------------------------------------------------------------------------
 

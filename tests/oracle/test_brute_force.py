@@ -511,8 +511,22 @@ def slow_ports_of_prefill() -> Any:
     return case, {"hgx-h20": 6}
 
 
+def a_batch_through_slow_ports() -> Any:
+    """By day servers decode; at night a batch fills NICs and ports of those that do not decode, which return reads."""
+    shapes = pd.DataFrame([("office", 8, 20, 1.0), ("office", 20, 8, 0.2)], columns=SHAPE)
+    chat = {"card": "gpt-oss-120b", "ttft_s": 60.0, "day_shape": "office"}
+    batch = {"scenario": "offline", "card": "gpt-oss-120b", "reuse_curve": "chat"}
+    settings = {"dayparts": "clock", "dram_home": "pod", "read_ports": "prefill", "peer_dram_bytes_per_s_per_gpu": 4e6}
+    case = tiny(skus=("hgx-h20",), peaks={"chat": [6, 6, 6], "batch": [8, 10, 12]},
+                workloads={"chat": chat, "batch": batch}, settings=settings, sites=places(2.0),
+                figures={("hgx-h20", "scale_out_bytes_per_s_per_gpu"): 6e7},
+                tables={"day_shapes": shapes})  # fmt: skip
+    return case, {"hgx-h20": 6}
+
+
 CASES: list[tuple[Callable[[], Any], set[str], set[str]]] = [
     (racks_only, {GB}, set()),
+    (a_batch_through_slow_ports, {"hgx-h20"}, {"scale-out sent"}),
     (ssd_against_recompute, {VR, KIT}, {"kits in hosts"}),
     (cmx_against_recompute, {VR, "cmx-rack", "cmx-enclosure"}, set()),
     (kits_in_hosts_that_others_hold, set(), {"parts in free hosts"}),

@@ -6,8 +6,9 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from procure.instance.tables import Handover, Nic, PeerReader
+from procure.program.day import add_way, day_of
 from procure.program.declare import block_rows
-from procure.program.index import Index, Option, Point, lookup, served_by
+from procure.program.index import Index, Option, Point, lookup
 from procure.program.linear import Terms
 from procure.program.part import Part
 from procure.schema import RECOMPUTE
@@ -71,16 +72,17 @@ def _that_may_bind(index: Index, pools: Pools) -> Pools:
 
 
 def _rows(m: Any, index: Index, moves: Callable[[Index], Pools]) -> Any:
-    pools, carried = index.of(moves), index.of(per_unit)
+    pools, carried, day = index.of(moves), index.of(per_unit), index.of(day_of)
 
     def rule(m: Any, at: TimeKey, site: str, sku: str) -> Any:
         row = Terms()
-        for way in pools[at, site, sku]:
-            row.add(way.bytes * way.what.rate / carried[sku], served_by(m, way.what, site))
+        for way in pools[at.block, site, sku]:
+            add_way(m, index, row, way.bytes * way.what.rate / carried[sku], (way.what, site), at)
         row.add(-1.0, m.own[site, sku, at.t])
         return row.at_most(-index.reserved.get((at.t, site, sku), 0.0))
 
-    return block_rows(sorted(pools), rule=rule)
+    keys = [(at, *key[1:]) for key in sorted(pools) for at in day.rows(key[0], {w.what.workload for w in pools[key]})]
+    return block_rows(keys, rule=rule)
 
 
 def sent_within_scale_out(m: Any, index: Index) -> None:
@@ -90,8 +92,9 @@ def sent_within_scale_out(m: Any, index: Index) -> None:
             ≤ own[s,k,t] − reserved[s,k,t]        for every t, s, k
 
     Units. A request hands over the whole cache of its input, also where it stays at the site or in the unit; ``nic`` is
-    the scale-out network of a unit, in one direction and at the utilisation cap. The row is left out where no way of
-    serving moves so much for its work that NICs could be full before racks are busy.
+    the scale-out network of a unit, in one direction and at the utilisation cap. With parts of the day in each of them
+    (:func:`procure.program.day.add_way`): work that may wait moves all its bytes in its hours. The row is left out
+    where no way of serving moves so much for its work that NICs could be full before racks are busy.
     """
     m.sent_within_scale_out = _rows(m, index, sent)
 
@@ -102,7 +105,7 @@ def received_within_scale_out(m: Any, index: Index) -> None:
         Σ_{p on k} cache_bytes·rate·serve[p,s] + Σ_{o from peers' stores} read_bytes·rate·prefill[o,s]
             ≤ nic[k]·present[k] · (own[s,k,t] − reserved[s,k,t])        for every t, s, k
 
-    Divided as in :func:`sent_within_scale_out`, and left out where that is.
+    Divided and by part of the day as in :func:`sent_within_scale_out`, and left out where that is.
     """
     m.received_within_scale_out = _rows(m, index, received)
 

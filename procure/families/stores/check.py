@@ -9,13 +9,16 @@ import pandas as pd
 
 from procure.instance import Instance
 from procure.instance.tables import PeerReader, Prefill, StoreReader, WearPrice
+from procure.plan.day import PartOfDay
 from procure.plan.limits import Rows
 from procure.plan.money import Ledger
+from procure.plan.moves import Moves
 from procure.plan.part import Check
 from procure.plan.standing import Standing
-from procure.plan.tables import Prefilled
 from procure.quarter import SECONDS_PER_DAY, SECONDS_PER_QUARTER
-from procure.schema import CostLine, Tier
+from procure.schema import RECOMPUTE, CostLine, Tier
+
+READERS = "store readers"
 
 
 def limits(s: Standing, rows: Rows) -> None:
@@ -51,32 +54,50 @@ def cash(ledger: Ledger, instance: Instance, tables: dict[str, pd.DataFrame]) ->
             ledger.pay(t, CostLine.DRIVE_WEAR, site, s.units[store][0].sku, beyond * days * price[t, store])
 
 
-def _reading(s: Standing, quarter: str, site: str, sku: str) -> float:
-    """Units whose ports read for prefill: all that serve, or those of them that no decode keeps busy."""
-    units = s.serving(quarter, site, sku)
+def _reading(s: Standing, part: PartOfDay, pool: tuple[str, str, str]) -> float:
+    """Units of (quarter, site, SKU) whose ports read for prefill: all that serve, or those that do not decode."""
+    units = s.serving(*pool)
     if s.instance.settings["read_ports"] == "both":
         return units
-    busy = sum(r.racks for r in s.decoding if (r.quarter, r.site, r.sku) == (quarter, site, sku))
-    return units - busy * s.sku[sku].present_share / s.sku[sku].usable_share
+    busy = sum(r.racks for r in part.decoding if (r.quarter, r.site, r.sku) == pool)
+    return units - busy * s.sku[pool[2]].present_share / s.sku[pool[2]].usable_share
 
 
 def _readers(s: Standing, rows: Rows) -> None:
+    """Reads through the ports of a pool, in the part of the day that leaves them least."""
     limit = {r.sku: r.read_bytes_per_s for r in s.instance.rows(StoreReader)}
+    peers = {r.store: r for r in s.instance.rows(PeerReader) if s.instance.settings["read_ports"] == "prefill"}
+    moved: dict[tuple[str, str, str], float] = defaultdict(float)
+    for (quarter, site, _, store), taken in Moves(s.instance, s.tables).taken.items() if peers else ():
+        moved[quarter, site, store] += taken.read_bytes_per_s
+    found: dict[tuple[str, ...], list[tuple[float, float]]] = defaultdict(list)
+    for part in s.day:
+        through, lent = _reads(s, part)
+        for (quarter, site, sku), value in through.items():
+            most = limit[sku] * _reading(s, part, (quarter, site, sku))
+            found[READERS, quarter, site, f"cmx by {sku}"].append((value, most))
+        for quarter, site, store in s.stored:
+            if store in peers:
+                most = peers[store].read_bytes_per_s * _reading(s, part, (quarter, site, peers[store].sku))
+                value = lent[quarter, site, store] + moved[quarter, site, store]
+                found["peer readers", quarter, site, store].append((value, most))
+    for (name, quarter, site, item), parts in sorted(found.items(), key=lambda of: (of[0][0] != READERS, of[0])):
+        value, most = min(parts, key=lambda of: of[1] - of[0])
+        rows.add(name, quarter, site, item, value, most, "B/s")
+
+
+def _reads(s: Standing, part: PartOfDay) -> tuple[dict[tuple[str, str, str], float], dict[tuple[str, str, str], float]]:
+    """Bytes/s that prefill reads in a part of the day: of CMX by (quarter, site, SKU), of all by (..., store)."""
     size = {(r.t, r.workload, r.bucket, r.sku, r.store): r.read_bytes for r in s.instance.rows(Prefill)}
-    used: dict[tuple[str, str, str], float] = defaultdict(float)
-    for r in Prefilled.rows(s.tables["prefill"]):
-        if s.tier.get(r.store) == Tier.CMX:
-            read = size[s.position[r.quarter], r.workload, r.bucket, r.sku, r.store]
-            used[r.quarter, r.site, r.sku] += r.requests_per_s * read
-    for (quarter, site, sku), value in sorted(used.items()):
-        most = limit[sku] * _reading(s, quarter, site, sku)
-        rows.add("store readers", quarter, site, f"cmx by {sku}", value, most, "B/s")
-    if s.instance.settings["read_ports"] == "prefill":
-        for peer in s.instance.rows(PeerReader):
-            for (quarter, site, store), stored in s.stored.items():
-                if store == peer.store:
-                    most = peer.read_bytes_per_s * _reading(s, quarter, site, peer.sku)
-                    rows.add("peer readers", quarter, site, store, stored.read_bytes_per_s, most, "B/s")
+    through: dict[tuple[str, str, str], float] = defaultdict(float)
+    lent: dict[tuple[str, str, str], float] = defaultdict(float)
+    for r in part.filled:
+        if r.store != RECOMPUTE:
+            read = r.requests_per_s * size[s.position[r.quarter], r.workload, r.bucket, r.sku, r.store]
+            lent[r.quarter, r.site, r.store] += read
+            if s.tier[r.store] == Tier.CMX:
+                through[r.quarter, r.site, r.sku] += read
+    return through, lent
 
 
 CHECK = Check(limits, cash=cash)

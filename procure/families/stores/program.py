@@ -9,8 +9,9 @@ import pyomo.environ as pyo
 
 from procure.families.scales import BYTES_PER_UNIT
 from procure.instance.tables import PeerReader
+from procure.program.day import add_way, day_of
 from procure.program.declare import block_rows, recourse
-from procure.program.index import Index, group, lookup
+from procure.program.index import Index, Option, group, lookup
 from procure.program.linear import Terms
 from procure.program.moves import add_flows, flows
 from procure.program.part import Part
@@ -54,24 +55,39 @@ def store_reads(m: Any, index: Index) -> None:
     m.store_reads = block_rows(sorted(index.reads), rule=rule)
 
 
+def _apart(index: Index) -> bool:
+    """Whether prefill reads through its own ports alone."""
+    return bool(index.instance.settings["read_ports"] == "prefill")
+
+
+def _hours(index: Index, at: TimeKey, pool: tuple[str, str], reads: list[tuple[Option, str]]) -> list[TimeKey]:
+    """Hours of a block in which the ports of a pool (site, SKU) may be tightest."""
+    workloads = {o.workload for o, _ in reads}
+    if _apart(index):
+        workloads |= {p.workload for p, _ in index.serve_by_pool.get((*pool, at), [])}
+    return index.of(day_of).rows(at, workloads)
+
+
 def _decoding_units(m: Any, index: Index, row: Terms, key: tuple[str, str, TimeKey], each: float) -> None:
-    """Add what the ports of units that decode do not read, where prefill reads through its own alone.
+    """Add what the ports of units that decode in some hours do not read, where prefill reads through its own alone.
 
     each · present[k]/usable[k] · Σ_p rate·rack_s·serve[p,s]        units that their work keeps from prefill
     """
-    if index.instance.settings["read_ports"] == "prefill":
-        sku = index.sku[key[1]]
-        for p, site in index.serve_by_pool.get(key, []):
-            row.add(each * sku.present_share / sku.usable_share * p.rate * p.rack_s, m.serve[p.point, site])
+    if _apart(index):
+        (site, name, at), sku = key, index.sku[key[1]]
+        for p, s in index.serve_by_pool.get((site, name, at.block), []):
+            taken = each * sku.present_share / sku.usable_share * p.rate * p.rack_s
+            add_way(m, index, row, taken, (p, s), at)
 
 
 def peer_reads(m: Any, index: Index) -> None:
     """With ``read_ports = "prefill"`` only units that do not decode read what lies with their peers.
 
-        Σ_{o from g on k} read_bytes·rate·prefill[o,s]
+        Σ_{o from g on k} read_bytes·rate·prefill[o,s] + moves away
             ≤ peer_bytes_per_s[g,k]·present[k]·((own − reserved)[s,k,t] − Σ_p rate·rack_s·serve[p,s]/usable[k])
 
-    TB/s, for memory and drives that the racks of a pod or site share. Otherwise the row is that of
+    TB/s, for memory and drives that the racks of a pod or site share. With parts of the day in each of them
+    (:func:`procure.program.day.add_way`), what moves away at all peaks at once. Otherwise the row is that of
     :func:`store_reads`, whose units read no faster from each other.
     """
     limit = {(r.store, r.sku): r.read_bytes_per_s for r in index.instance.rows(PeerReader)}
@@ -82,14 +98,19 @@ def peer_reads(m: Any, index: Index) -> None:
 
     def rule(m: Any, at: TimeKey, site: str, store: str, sku: str) -> Any:
         row, each = Terms(), limit[store, sku] / BYTES_PER_UNIT
-        for o, s in reads[at, site, store, sku]:
-            row.add(o.read_bytes * o.rate / BYTES_PER_UNIT, m.prefill[o.option, s])
-        add_present(m, index, row, -each, (site, sku, at))
+        for o, s in reads[at.block, site, store, sku]:
+            add_way(m, index, row, o.read_bytes * o.rate / BYTES_PER_UNIT, (o, s), at)
+        add_flows(m, index, row, (at.block, site, store), "read_bytes_per_s", 1.0 / BYTES_PER_UNIT)
+        add_present(m, index, row, -each, (site, sku, at.block))
         _decoding_units(m, index, row, (site, sku, at), each)
         return row.at_most(0.0)
 
-    apart = index.instance.settings["read_ports"] == "prefill"
-    m.peer_reads = block_rows(sorted(reads) if apart else [], rule=rule)
+    keys = [
+        (hours, site, store, sku)
+        for at, site, store, sku in (sorted(reads) if _apart(index) else [])
+        for hours in _hours(index, at, (site, sku), reads[at, site, store, sku])
+    ]
+    m.peer_reads = block_rows(keys, rule=rule)
 
 
 def reader_limit(m: Any, index: Index) -> None:
@@ -99,7 +120,7 @@ def reader_limit(m: Any, index: Index) -> None:
 
     TB/s. Only CMX stands apart from its readers; all its stores g are read through the same ports. With
     ``read_ports = "prefill"`` the ports of units that decode read nothing: they are taken off as in
-    :func:`peer_reads`.
+    :func:`peer_reads`. By part of the day as there.
     """
     reads = group(
         (x for rows in index.reads.values() for x in rows if index.tier[x[0].store] == Tier.CMX),
@@ -108,14 +129,19 @@ def reader_limit(m: Any, index: Index) -> None:
 
     def rule(m: Any, at: TimeKey, site: str, sku: str) -> Any:
         row = Terms()
-        for o, s in reads[at, site, sku]:
-            row.add(o.read_bytes * o.rate / BYTES_PER_UNIT, m.prefill[o.option, s])
+        for o, s in reads[at.block, site, sku]:
+            add_way(m, index, row, o.read_bytes * o.rate / BYTES_PER_UNIT, (o, s), at)
         each = index.reader_bytes_per_s[sku] / BYTES_PER_UNIT
-        add_present(m, index, row, -each, (site, sku, at))
+        add_present(m, index, row, -each, (site, sku, at.block))
         _decoding_units(m, index, row, (site, sku, at), each)
         return row.at_most(0.0)
 
-    m.reader_limit = block_rows(sorted(reads), rule=rule)
+    keys = [
+        (hours, site, sku)
+        for at, site, sku in sorted(reads)
+        for hours in _hours(index, at, (site, sku), reads[at, site, sku])
+    ]
+    m.reader_limit = block_rows(keys, rule=rule)
 
 
 def add_writes(m: Any, index: Index, row: Terms, key: tuple[TimeKey, str, str], mean: bool) -> None:
