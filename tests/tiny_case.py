@@ -160,6 +160,17 @@ def linked_sites(
     )  # fmt: skip
 
 
+def order_to_change(**settings: Any) -> Case:
+    """Four racks on firm order, of which one is never needed and one two quarters later than agreed."""
+    firm = pd.DataFrame(
+        [("a", "gb300-nvl72", 4, "2027Q2", 4.4e6, 0.1, 0.15, 2, 0.02)],
+        columns=["site", "sku", "count", "delivery", "price_usd_per_unit", "paid_share", "cancel_fee_share",
+                 "defer_quarters_most", "defer_fee_share_per_quarter"],
+    )  # fmt: skip
+    peaks = {"chat": [0, 80, 80, 160, 160]}
+    return tiny(skus=(), peaks=peaks, planned=3, tables={"orders": firm}, settings=settings)
+
+
 def rich() -> Case:
     """A bit of everything: firm order, old fleet, reservation, rent, hall, budget, LPX, two workloads."""
     names = ["site", "expansion", "power_kw", "positions", "area_m2", "capex_usd", "lead_quarters", "max_count"]

@@ -9,7 +9,7 @@ from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
 
-from procure.case import rent
+from procure.case import orders, rent
 from procure.case.days import day_faults, mean_faults, own_days
 from procure.case.defaults import LENGTH_COLUMNS
 from procure.case.rows import Cell, Rows
@@ -180,6 +180,7 @@ def agreement(tables: Tables, settings: Settings, catalogue: Catalogue, cards: M
     faults += _between_sites(tables, catalogue)
     faults += _second_site(tables, settings)
     faults += rent.agreement(tables, catalogue, quarters)
+    faults += orders.agreement(tables["orders"])
     return faults
 
 

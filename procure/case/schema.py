@@ -274,7 +274,10 @@ class Fleet(Row):
 
 @row("orders", when_absent="Nothing is on the way.")
 class Order(Row):
-    """Firm orders on the way: they arrive whatever the plan decides."""
+    """Firm orders on the way: they arrive whatever the plan decides, but for what their terms let it cancel or defer.
+
+    The plan gives notice in its first quarter, where the supplier still takes it. What is paid already stays paid.
+    """
 
     site: str = col(_SITE, key=True, reference="site")
     sku: str = col(_SKU, key=True, reference="sku")
@@ -289,6 +292,32 @@ class Order(Row):
         empty="the class's milestone at order",
         minimum=0.0,
         maximum=1.0,
+    )
+    cancel_fee_share: float = col(
+        "Share of the price owed for a unit that is cancelled, what is paid already counted towards it.",
+        unit="fraction",
+        empty="no unit can be cancelled",
+        minimum=0.0,
+        maximum=1.0,
+    )
+    defer_quarters_most: float = col(
+        "How many quarters later units can be asked for at most, rounded down and within the horizon; the rest of the "
+        "price falls due then.",
+        unit="quarters",
+        empty="no unit can be deferred",
+        minimum=1.0,
+    )
+    defer_fee_share_per_quarter: float = col(
+        "Share of the price that each quarter of deferral costs, paid with the notice; goes with defer_quarters_most.",
+        unit="1/quarter",
+        empty="no unit can be deferred",
+        minimum=0.0,
+        maximum=1.0,
+    )
+    notice_until: str = col(
+        "Last quarter in which the supplier takes notice of either.",
+        kind="quarter",
+        empty="the quarter before delivery",
     )
 
 

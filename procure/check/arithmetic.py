@@ -112,7 +112,7 @@ def _room(supply: Supply) -> list[Finding]:
         text = f"{site}: {used[worst]:,.0f} of {limit:,.0f} {resource} in {supply.quarters[t]}."
         todo = "" if holds else (
             f"{site}, {supply.quarters[t]}: raise {resource} in sites.csv by {over[worst]:,.6g}, or let units go: "
-            f"off the fleet, or sold (setting resale)."
+            f"off the fleet, sold (setting resale), or cancelled or deferred where orders.csv states terms."
         )  # fmt: skip
         item = f"{site} {resource}"
         rows.append(Finding(name, supply.quarters[t], item, used[worst], limit, resource, holds, text, todo))

@@ -35,6 +35,7 @@ NAMES = (
     "parts",
     "pods",
     "orders",
+    "order_changes",
     "budget",
     "upkeep",
 )

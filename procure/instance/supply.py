@@ -17,6 +17,7 @@ from procure.instance.tables import (
     LinkRow,
     MaxqSaving,
     OpexCap,
+    OrderTerms,
     PlacedBefore,
     PodPlaces,
     PoolRole,
@@ -185,6 +186,35 @@ def _fixed(case: Case) -> pd.DataFrame:
                 )
             )
     return Fixed.frame(rows)
+
+
+def _order_terms(case: Case) -> pd.DataFrame:
+    """Terms of the groups on firm order of which something can be changed: notice is given in the first quarter.
+
+    A unit that is cancelled owes its fee, what is paid already counted towards it; what is paid beyond is lost. No unit
+    is deferred beyond the horizon, where nobody would see it paid for.
+    """
+    first, end = case.quarters[0], len(case.quarters)
+    orders = given.Order.rows(case.tables["orders"])
+    groups = sorted({(r.site, r.sku, r.delivery) for r in orders})  # numbered as in ``fixed``
+    rows = []
+    for r in orders:
+        t = Quarter(r.delivery).index - first.index
+        until = Quarter(r.notice_until) if r.notice_until else Quarter(r.delivery) + -1
+        cancels = not math.isnan(r.cancel_fee_share)
+        defers = 0 if math.isnan(r.defer_quarters_most) else min(int(r.defer_quarters_most), end - 1 - t)
+        if until < first or not (cancels or defers):
+            continue
+        rows.append(
+            OrderTerms(
+                group=f"{Origin.ORDER}-{groups.index((r.site, r.sku, r.delivery))}",
+                may_cancel=int(cancels),
+                cancel_usd=max(r.cancel_fee_share - r.paid_share, 0.0) * r.price_usd_per_unit if cancels else 0.0,
+                defer_most=defers,
+                defer_usd_per_quarter=r.defer_fee_share_per_quarter * r.price_usd_per_unit if defers else 0.0,
+            )
+        )
+    return OrderTerms.frame(sorted(rows, key=lambda row: row.group))
 
 
 def _reserved(case: Case) -> pd.DataFrame:
@@ -488,6 +518,7 @@ TABLES: dict[str, Callable[[Case], pd.DataFrame]] = {
     "skus": _skus,
     "prices": _prices,
     "fixed": _fixed,
+    "order_terms": _order_terms,
     "reserved": _reserved,
     "resource_use": _resource_use,
     "power_modes": _power_modes,

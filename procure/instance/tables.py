@@ -89,6 +89,17 @@ class Fixed(Row):
     support_usd_per_quarter: float = col("USD per unit and quarter", unit=_USD_PER_QUARTER)
 
 
+@row("order_terms")
+class OrderTerms(Row):
+    """Groups on firm order of which units can be cancelled or deferred, with notice in the first quarter."""
+
+    group: str = col("group of units on firm order", key=True, reference="fixed.group")
+    may_cancel: int = col("1 where units can be cancelled")
+    cancel_usd: float = col("USD per unit cancelled, beyond what is paid already", unit="USD")
+    defer_most: int = col("quarters by which units can be deferred at most; 0 where they cannot", unit="quarters")
+    defer_usd_per_quarter: float = col("USD per unit and quarter deferred", unit=_USD_PER_QUARTER)
+
+
 @row("reserved")
 class Reserved(Row):
     """Units held for something else."""
@@ -681,7 +692,7 @@ class InstanceRate(Row):
 
 
 ROWS: tuple[type[Row], ...] = (
-    QuarterRow, SkuRow, Price, Fixed, Reserved, ResourceUse, PowerMode, MaxqSaving,
+    QuarterRow, SkuRow, Price, Fixed, OrderTerms, Reserved, ResourceUse, PowerMode, MaxqSaving,
     FullPowerPrefill, SiteLimit, PodPlaces, Expansion, ExpansionAdd, RentOffer, Rented, Budget,
     OpexCap, Space, BuiltKw, BesideTerms,
     Upkeep, Workload, Resilience, ShortPrice, TokenPrice, Task, Rate, Length, Serve, Prefill, FirstToken, LinkRow,

@@ -12,6 +12,7 @@ import pandas as pd
 from procure.check.day import coincident_peak
 from procure.instance.tables import Fixed, Rented, RentOffer, Serve, SkuRow, Space
 from procure.plan.extrapolation import extrapolation_shares
+from procure.plan.order_changes import changes_summary
 from procure.plan.placement import moved_share
 from procure.plan.premises import evidence_shares, premises_table
 from procure.plan.provenance import premises_summary
@@ -129,6 +130,7 @@ def summary(plan: Plan, case: Case, instance: Instance) -> Iterable[str]:
         ],
         "sales": sales_summary(plan.sales),
         "rents": rents_summary(plan.tables["rents"]),
+        "order_changes": changes_summary(plan.tables["order_changes"]),
     }
     if stated["premises"]["count"]:  # results of earlier releases do not count them
         wanted["premises"] = premises_summary(plan.tables["premises"])

@@ -19,7 +19,7 @@ _ADDED = {
 }
 """Columns that results of earlier releases lack: they are read as empty."""
 ADDED_TABLES = ("unit_costs", "instances", "sales", "shipments", "link_rents", "survival", "fallback", "power_modes",
-                "cache_moves", "moved_retention", "deferred", "day", "rents")  # fmt: skip
+                "cache_moves", "moved_retention", "deferred", "day", "rents", "order_changes")  # fmt: skip
 """Tables that results of earlier releases lack: they are read as empty, and verification says what is missing."""
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from procure.case.orders import TERMS
 from procure.case.schema import Fleet, Order, Placed, Rent, Rented, Reserved, Workload
 from procure.csvtext import guarded
 from procure.demand import build
@@ -25,10 +26,10 @@ from procure.plan.happened import (
     order_differences,
     sales_told,
 )
-from procure.plan.tables import Batch, ExpansionOrder, Purchase, UnitRent
+from procure.plan.tables import Batch, ChangedOrder, ExpansionOrder, Purchase, UnitRent
 from procure.quarter import Quarter
 from procure.rules.payments import paid_share
-from procure.schema import Origin, Resource
+from procure.schema import OrderChange, Origin, Resource
 from procure.timekey import grouped, summed
 
 if TYPE_CHECKING:
@@ -83,6 +84,7 @@ def roll(
     - The fleet is what the plan holds at the end of its first quarter, or ``actual_fleet``.
     - What the first quarter sells is gone; money still to come, and places not yet free, are told.
     - Firm orders are those still on the way and those that the plan places in its first quarter, or ``actual_orders``.
+    - What the plan cancels of firm orders is gone; what it defers is on order for then, and cannot be changed again.
     - Rented units of the plan that stand after the first quarter, or were ordered in it, are rented for what is left of
       their term; offers that have ended are gone.
     - Expansions decided in the first quarter become limits of their site once they are ready.
@@ -109,7 +111,7 @@ def roll(
     notes: list[Difference] = []
     tables = case.given_tables | {"forecast": forecast}
     fleet = _fleet(case, plan, first)
-    orders = _orders(case, plan, first)
+    orders = _orders(case, plan, first, notes)
     tables["fleet"] = fleet if actual_fleet is None else actual_fleet
     tables["orders"] = orders if actual_orders is None else _summed(actual_orders)
     if actual_fleet is not None:
@@ -186,11 +188,14 @@ def _unit_usd(row: Purchase) -> float:
     return float(row.unit_price_usd + row.unit_attach_usd + row.unit_install_usd)
 
 
-def _orders(case: Case, plan: Plan, first: Quarter) -> pd.DataFrame:
-    """Firm orders still on the way, and those that the plan places in its first quarter."""
+def _orders(case: Case, plan: Plan, first: Quarter, notes: list[Difference]) -> pd.DataFrame:
+    """Firm orders still on the way, changed as the plan says, and those that it places in its first quarter."""
+    terms = [name for name in TERMS if name in case.given_tables.get("orders", ())]
     columns = ["site", "sku", "count", "delivery", "price_usd_per_unit", "paid_share"]
     old = case.tables["orders"]
-    old = old[old["delivery"].map(lambda q: Quarter(q) > first).astype(bool)][columns]
+    old = old[old["delivery"].map(lambda q: Quarter(q) > first).astype(bool)][columns + terms]
+    if terms:
+        old = _changed(old, plan)
     bought = plan.tables["purchases"]
     new = [
         (r.site, r.sku, int(r.count), r.delivery_quarter, _unit_usd(r), _paid_share(case, r))
@@ -198,14 +203,40 @@ def _orders(case: Case, plan: Plan, first: Quarter) -> pd.DataFrame:
         if Quarter(r.delivery_quarter) > first
     ]
     both = pd.concat([old, pd.DataFrame(new, columns=columns)]) if new else old
-    key = ["site", "sku", "delivery", "price_usd_per_unit"]
+    key = ["site", "sku", "delivery", "price_usd_per_unit", *terms]
     if not len(both):
         return both
     # Orders of one delivery at one price are one row; what is paid is their mean.
     both = both.assign(paid=both["count"] * both["paid_share"].astype(float))
-    out = grouped(both, key, as_index=False)[["count", "paid"]].sum()
+    out = grouped(both, key, as_index=False, dropna=False)[["count", "paid"]].sum()
     out["paid_share"] = out.pop("paid") / out["count"]
-    return out[columns]
+    return _plain(out, terms, notes)[columns + terms] if terms else out[columns]
+
+
+def _changed(orders: pd.DataFrame, plan: Plan) -> pd.DataFrame:
+    """Firm orders without what is cancelled; what is deferred is due at its new delivery, on no terms."""
+    left = orders.copy()
+    late = []
+    for r in plan.rows(ChangedOrder):
+        meant: Any = (left["site"] == r.site) & (left["sku"] == r.sku) & (left["delivery"] == r.delivery_quarter)
+        left.loc[meant, "count"] -= int(r.count)
+        if r.change is OrderChange.DEFER:
+            delivery = str(Quarter(r.delivery_quarter) + r.deferred_quarters)
+            moved = left[meant].assign(count=int(r.count), delivery=delivery)
+            late.append(moved.assign(**{name: None for name in TERMS if name in moved}))
+    return pd.concat([left[left["count"] > 0], *late], ignore_index=True) if late else left[left["count"] > 0]
+
+
+def _plain(orders: pd.DataFrame, terms: list[str], notes: list[Difference]) -> pd.DataFrame:
+    """Orders of one site, SKU and delivery that are several rows lose their terms: nobody could say which is meant."""
+    stated = orders[terms].notna().any(axis=1)
+    several = orders.duplicated(["site", "sku", "delivery"], keep=False)
+    out = orders.astype(dict.fromkeys(terms, object))
+    out.loc[several, terms] = None
+    for _, row in orders[stated & several].iterrows():
+        detail = f"terms of the {row['count']:g} units for {row['delivery']} dropped: other orders arrive with them"
+        notes.append(("orders", str(row["site"]), str(row["sku"]), "", "", detail))
+    return out
 
 
 def _summed(orders: pd.DataFrame) -> pd.DataFrame:

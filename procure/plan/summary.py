@@ -46,6 +46,16 @@ class RentOrder(Order):
     rent_usd: float
 
 
+class ChangedFirmOrder(Order):
+    """Units of a firm order that are cancelled or deferred: of how many, agreed for when, and the fee for all."""
+
+    change: str
+    ordered: int
+    delivery_quarter: str
+    deferred_quarters: int
+    fee_usd: float
+
+
 class Short(TypedDict):
     """A workload of which a share of its requests is not served in a quarter, and why."""
 
@@ -104,6 +114,8 @@ class Summary(Added):
     """Of planned quarters."""
     rents: list[RentOrder]
     """Of planned quarters."""
+    order_changes: list[ChangedFirmOrder]
+    """By quarter of the notice."""
     versions: dict[str, str]
     input_hash: str
     instance_hash: str
@@ -145,6 +157,7 @@ EARLIER: dict[str, Any] = {
     "discount_rate_per_year": 0.0,
     "sales": [],
     "rents": [],
+    "order_changes": [],
     "versions": {},
     "instance_hash": "",
     "provenance": {"made": "", "hashes": {}, "telemetry": []},
@@ -198,6 +211,8 @@ WORDS = {
     "purchases": "A list of orders with quarter, site, sku and count.",
     "sales": "A list of sales with quarter, site, sku, count, net_usd and book_loss_usd.",
     "rents": "A list of rents with quarter, site, sku, count, offer, first_quarter, last_quarter and rent_usd.",
+    "order_changes": "A list of changes with quarter, site, sku, count, change, ordered, delivery_quarter, "
+    "deferred_quarters and fee_usd.",
     "input_hash": "The hash of the inputs.",
 }
 """What fields hold, for a reader of faults."""

@@ -6,7 +6,7 @@ carries the whole time key (:mod:`procure.timekey`); fleet, orders and money are
 
 from __future__ import annotations
 
-from procure.schema import CostLine, Evidence, Lost, Origin, Role, Row, Span, Table, Tier, col, row
+from procure.schema import CostLine, Evidence, Lost, OrderChange, Origin, Role, Row, Span, Table, Tier, col, row
 
 _QUARTER = "quarter"
 _SCENARIO = "which future; base is the one planned for"
@@ -38,7 +38,7 @@ class Batch(Row):
     quarter: str = col(_QUARTER, kind="quarter", key=True)
     site: str = col("site", key=True)
     sku: str = col("SKU", word="SKU", key=True)
-    origin: Origin = col("fleet, order, purchase or rent", key=True)
+    origin: Origin = col("fleet, order, deferred, purchase or rent", key=True)
     vintage: str = col("quarter of delivery; of rented units that in which their rent began", kind="quarter", key=True)
     opening: int = col("units at the start of the quarter", unit="units")
     delivered: int = col("units that arrive", unit="units")
@@ -81,6 +81,28 @@ class UnitRent(Row):
     span: Span = col("planned or lookahead")
     unit_usd_per_quarter: float = col("rent of one unit", unit="USD/quarter", word="rent of one a quarter")
     rent_usd: float = col("rent of all units, from the first quarter of the plan on", unit="USD", word="rent")
+
+
+@row("order_changes")
+class ChangedOrder(Row):
+    """Units of firm orders that the plan does not take as agreed, by terms of the case."""
+
+    quarter: str = col("quarter of the notice, the first of the plan", kind="quarter", key=True, word="notice in")
+    site: str = col("site", key=True)
+    sku: str = col("SKU", word="SKU", key=True)
+    delivery_quarter: str = col("quarter of delivery as agreed", kind="quarter", key=True, word="agreed for")
+    change: OrderChange = col("cancel or defer", key=True)
+    deferred_quarters: int = col(
+        "quarters by which they come later; 0 where they are cancelled", unit="quarters", key=True, word="deferred by"
+    )
+    count: int = col("units changed", unit="units", word="units")
+    ordered: int = col("units of the order", unit="units", word="of")
+    span: Span = col("planned: notice is given in the first quarter")
+    fee_usd: float = col("fee of all units, paid with the notice", unit="USD", word="fee")
+    due_usd: float = col(
+        "what is due on delivery of all units: not paid where they are cancelled, later where they are deferred",
+        unit="USD", word="due on delivery",
+    )  # fmt: skip
 
 
 @row("sales")
@@ -543,9 +565,9 @@ class Check(Row):
 
 
 ROWS: tuple[type[Row], ...] = (
-    Purchase, Batch, Modes, UnitRent, Sold, Serving, Prefilled, Shipped, LinkRent, Placement, Kept, CacheMove,
-    MovedKept, Copies, Instances, Deferred, DayLoad, Survival, Fallback, Pods, ExpansionOrder, Limit, Cash, Cost,
-    UnitCost, Service, Asked, Premise, Check,
+    Purchase, Batch, Modes, UnitRent, ChangedOrder, Sold, Serving, Prefilled, Shipped, LinkRent, Placement, Kept,
+    CacheMove, MovedKept, Copies, Instances, Deferred, DayLoad, Survival, Fallback, Pods, ExpansionOrder, Limit, Cash,
+    Cost, UnitCost, Service, Asked, Premise, Check,
 )  # fmt: skip
 """Every table of a plan, in order."""
 

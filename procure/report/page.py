@@ -67,6 +67,7 @@ def render(plan: Plan) -> str:
         foreseen=foreseen(plan),
         expansions=words.expansion_sentences(plan, Span.PLANNED),
         rents=words.rent_sentences(plan, Span.PLANNED),
+        changes=words.change_sentences(plan),
         later_rents=words.rent_sentences(plan, Span.LOOKAHEAD),
         sales=words.sale_sentences(plan, Span.PLANNED),
         later_sales=words.sale_sentences(plan, Span.LOOKAHEAD),
@@ -97,7 +98,7 @@ def render(plan: Plan) -> str:
 
 
 def headline(plan: Plan) -> str:
-    """What to buy, to rent and to sell in the planned quarters, in a sentence each."""
+    """What to buy, to rent, to cancel or defer, and to sell in the planned quarters, in a sentence each."""
     bought = grouped(plan.purchases, ["sku"])["count"].sum()
     sold = plan.sales
     quarters = quarter_ranges(plan.purchases["quarter"])
@@ -106,6 +107,8 @@ def headline(plan: Plan) -> str:
         order = f"Order {words.listed(bought)}; orders fall in {quarters}."
     if rented := words.rented(plan):
         order = f"{order} Rent {rented}."
+    if changed := words.changed(plan):
+        order = f"{order} {changed[0].upper()}{changed[1:]}."
     if sold.empty:
         return order
     counts = grouped(sold, ["sku"])["count"].sum()

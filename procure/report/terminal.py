@@ -47,6 +47,7 @@ def print_plan(plan: Plan, console: Console) -> None:
     said: list[tuple[str, Iterable[str]]] = [
         ("build", words.expansion_sentences(plan, Span.PLANNED)),
         ("rent", words.rent_sentences(plan, Span.PLANNED)),
+        ("change", words.change_sentences(plan)),
         ("sell", words.sale_sentences(plan, Span.PLANNED)),
         ("full", [*outside, full] if inside else outside),
         ("link", words.link_sentences(plan)),

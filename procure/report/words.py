@@ -14,6 +14,7 @@ from procure.plan.sales import sales_summary
 from procure.plan.summary import Sale, Summary, gap_of_decided
 from procure.plan.tables import (
     CacheMove,
+    ChangedOrder,
     ExpansionOrder,
     Instances,
     Limit,
@@ -23,9 +24,9 @@ from procure.plan.tables import (
     UnitCost,
     UnitRent,
 )
-from procure.quarter import quarter_ranges
+from procure.quarter import Quarter, quarter_ranges
 from procure.rules.objective import Objective
-from procure.schema import CostLine, Lost, Span, Unit
+from procure.schema import CostLine, Lost, OrderChange, Span, Unit
 from procure.timekey import grouped, summed, unmixed
 
 NO_LOSS = 1e-6
@@ -272,6 +273,26 @@ def rented(plan: Plan) -> str:
         what = f"{r.sku} {quarters}"
         counts[what] = counts.get(what, 0) + r.count
     return listed(pd.Series(counts)) if counts else ""
+
+
+def change_sentences(plan: Plan) -> list[str]:
+    """What to cancel and to defer of firm orders: when notice is given, how many of how many, and what it costs."""
+    sentences = []
+    for r in plan.rows(ChangedOrder):
+        fee = f"fee {usd(r.fee_usd)}" if r.fee_usd else "no fee"
+        due = "no longer due" if r.change is OrderChange.CANCEL else "due then"
+        sentences.append(f"{r.quarter}: {_changed(r)} at {r.site} ({fee}; {usd(r.due_usd)} {due})")
+    return sentences
+
+
+def changed(plan: Plan) -> str:
+    """``cancel 4 of 8 gb300-nvl72 ordered for 2027Q2``: what is not taken of firm orders; empty for nothing."""
+    return " and ".join(_changed(r) for r in plan.rows(ChangedOrder))
+
+
+def _changed(r: ChangedOrder) -> str:
+    what = f"{r.change} {r.count:,} of {r.ordered:,} {r.sku} ordered for {r.delivery_quarter}"
+    return what if r.change is OrderChange.CANCEL else f"{what} to {Quarter(r.delivery_quarter) + r.deferred_quarters}"
 
 
 def sales(plan: Plan, span: Span) -> list[Sale]:

@@ -106,6 +106,8 @@ class Origin(StrEnum):
     FLEET = "fleet"
     ORDER = "order"
     PURCHASE = "purchase"
+    DEFERRED = "deferred"
+    """Of a firm order, at a later quarter than agreed; they are not sold."""
     RENT = "rent"
     """They are given back, not sold; their vintage is the quarter in which rent began."""
 
@@ -113,6 +115,13 @@ class Origin(StrEnum):
     def firm(self) -> bool:
         """Whether they are given, not decided."""
         return self in (Origin.FLEET, Origin.ORDER)
+
+
+class OrderChange(StrEnum):
+    """What the plan does with units of a firm order that it does not take as agreed."""
+
+    CANCEL = "cancel"
+    DEFER = "defer"
 
 
 class CostLine(StrEnum):
@@ -137,6 +146,8 @@ class CostLine(StrEnum):
     ATTACH = "attach", True
     INSTALLATION = "installation", True
     FIRM_ORDERS = "firm orders"
+    ORDER_CHANGES = "changes of firm orders"
+    """Fees of what is cancelled or deferred."""
     EXPANSIONS = "expansions", True
     RENT = "rent", False, True, True
     """Of rented units, with the rest of terms that go on after the horizon."""

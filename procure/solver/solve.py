@@ -19,6 +19,7 @@ from procure.families.scales import BASIS_POINTS, USD_PER_UNIT
 from procure.instance import Instance, build
 from procure.plan.claims import rightful_status
 from procure.plan.extrapolation import extrapolation_shares
+from procure.plan.order_changes import changes_summary
 from procure.plan.placement import Placed, moved_share
 from procure.plan.plan import Plan
 from procure.plan.premises import evidence_shares, premises_table
@@ -334,6 +335,7 @@ def _summary(
         ],
         "sales": sales_summary(tables["sales"][tables["sales"]["span"] == Span.PLANNED]),
         "rents": rents_summary(tables["rents"]),
+        "order_changes": changes_summary(tables["order_changes"]),
         "versions": versions(),
         "input_hash": case.input_hash,
         "instance_hash": instance.hash,

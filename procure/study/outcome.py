@@ -42,8 +42,9 @@ class Outcome:
         error: class of what was raised; empty with a plan.
         facts: of the plan: ``objective_usd``, ``bound_usd``, ``gap``, ``shortfall_share``, ``shortfall_bound``,
             ``short`` (who is short in planned quarters, as in ``plan.json``), ``planned_capex_usd``,
-            ``costs`` (USD of net present cost by line), ``purchases``, ``rents`` and ``sales`` (as in ``plan.json``),
-            ``tokens`` (blended tokens, cost and market price by workload, None for no number) and ``instance_hash``.
+            ``costs`` (USD of net present cost by line), ``purchases``, ``rents``, ``order_changes`` and ``sales``
+            (as in ``plan.json``), ``tokens`` (blended tokens, cost and market price by workload, None for no number)
+            and ``instance_hash``.
         stages: names of the stages of the instance that were run for it; the others were at hand.
         seconds: wall seconds.
         stopped: whether it ended because it was asked to: it is worked out anew when its study goes on.
@@ -132,6 +133,7 @@ def facts_of(plan: Plan) -> dict[str, Any]:
         "costs": {str(line): float(usd) for line, usd in costs.items()},
         "purchases": plan.summary["purchases"],
         "rents": plan.summary["rents"],
+        "order_changes": plan.summary["order_changes"],
         "sales": plan.summary["sales"],
         "tokens": {
             cost.workload: {name: _or_none(getattr(cost, name)) for name in TOKEN_FACTS}

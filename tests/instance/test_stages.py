@@ -71,7 +71,7 @@ def test_the_same_case_runs_nothing_again(base: Case, primed: Cache) -> None:
         ),
         ("discount_rate_per_year", 0.02, {"quarters", "out_of_reach", "instances"}),
         ("budget.budget_usd", "x1.1", {"budget", "opex"}),
-        ("orders.price_usd_per_unit", "x1.1", {"fixed", "out_of_reach", "instances"}),
+        ("orders.price_usd_per_unit", "x1.1", {"fixed", "order_terms", "out_of_reach", "instances"}),
         ("hardware.vr-nvl72.power_idle_kw", "x1.1", {"upkeep"}),
     ],
 )

@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 import pytest
 from solved_case import Solved, solved, solved_rich
-from tiny_case import linked_sites, tiny
+from tiny_case import linked_sites, order_to_change, tiny
 
 from procure.plan import Plan
 from procure.plan.claims import NOT_CHECKED
@@ -74,10 +74,15 @@ def doubled() -> Solved:
     return solved(tiny(sites=sites, settings={"resilience": "two_sites"}))
 
 
+@pytest.fixture(scope="module")
+def changed() -> Solved:
+    return solved(order_to_change())
+
+
 @pytest.fixture
-def of_table(table, full, linked, doubled) -> Solved:
+def of_table(table, full, linked, doubled, changed) -> Solved:
     """A plan in which the table has rows."""
-    return {"shipments": linked, "link_rents": linked, "fallback": doubled}.get(table, full)
+    return {"order_changes": changed, "shipments": linked, "link_rents": linked, "fallback": doubled}.get(table, full)
 
 
 @pytest.mark.slow

@@ -110,6 +110,19 @@ def racks_for_rent_for_two_quarters(tables: Tables) -> None:
     rows(tables, "rent_offers", ("o", SITE, "g", 20, 1e4, 0, 2, 0, 1, 2, 0))
 
 
+def dear_order_that_can_be_cancelled(tables: Tables) -> None:
+    """Racks can be had for a fifth of what is due on those on order; more cannot be cancelled than are."""
+    no_demand(tables)
+    edit(tables, "skus", {"sku": "g"}, supply_per_quarter=10.0)
+    rows(tables, "fixed", ("order-0", "order", SITE, "g", 3, 1, 0, 1e6, 5e6, 1, 9e3))
+    rows(tables, "order_terms", ("order-0", 1, 0.0, 0, 0.0))
+
+
+def order_too_dear_to_cancel(tables: Tables) -> None:
+    dear_order_that_can_be_cancelled(tables)
+    edit(tables, "order_terms", {}, cancel_usd=1e9)
+
+
 def racks_for_rent_that_are_too_dear(tables: Tables) -> None:
     rows(tables, "rent_offers", ("o", SITE, "g", 2, 1e9, 0, 2, 0, 1, 2, 0))
 
@@ -464,6 +477,7 @@ BINDING: dict[str, Any] = {
     "resell_within_order": old_racks_at_the_price_of_new_ones,
     "resale_cap": two_groups_and_a_market_for_two,
     "reserved_stands": reserved_and_well_paid_for,
+    "changes_within_order": dear_order_that_can_be_cancelled,
     "rent_cap": cheap_racks_for_rent,
     "rent_begins": racks_for_rent_for_two_quarters,
     "rent_term": racks_for_rent_for_two_quarters,
@@ -703,6 +717,7 @@ INERT: dict[str, Any] = {
     "resell_within_order": bought_to_stay,
     "resale_cap": sale_of_one_group,
     "reserved_stands": reserved_and_not_for_sale,
+    "changes_within_order": order_too_dear_to_cancel,
     **dict.fromkeys(("rent_cap", "rent_begins", "rent_term"), racks_for_rent_that_are_too_dear),
     "demand_met": worthless_work,
     "short_counts_late": prompts_late_within_the_share,

@@ -161,6 +161,12 @@ def firm_order(tables: Any) -> None:
     rows(tables, "fixed", ("order-0", "order", SITE, "g", 3, 1, 0, 9e5, 6e5, 1, 9e3))
 
 
+def order_terms(tables: Any) -> None:
+    """0.2 M USD for a rack that is cancelled, 50 kUSD for one that comes a quarter later."""
+    firm_order(tables)
+    rows(tables, "order_terms", ("order-0", 1, 2e5, 1, 5e4))
+
+
 def leases(tables: Any) -> None:
     """Up to three racks, for two quarters at least, 7 kUSD a quarter from the budget of capital; one runs until 1."""
     rows(tables, "rent_offers", ("o", SITE, "g", 3, 7e3, 0, 2, 0, 1, 2, 1))
@@ -268,6 +274,24 @@ ROWS: dict[str, list[tuple[Any, Any, dict[str, float], float | None, float | Non
             4,
         ),
         (of(leases), (SITE, "g", 1), {"own[a,g,1]": 1, "buy[a,g,0]": -1, "on_rent[o,1]": -1}, 0, 0),
+        # of three racks on order for quarter 1 those deferred by one are there in quarter 2
+        (
+            of(order_terms),
+            (SITE, "g", 1),
+            {"own[a,g,1]": 1, "buy[a,g,0]": -1, "cancel[order-0]": 1, "defer[order-0,1]": 1},
+            3,
+            3,
+        ),
+        (
+            of(order_terms),
+            (SITE, "g", 2),
+            {"own[a,g,2]": 1, "buy[a,g,0]": -1, "buy[a,g,1]": -1, "cancel[order-0]": 1},
+            3,
+            3,
+        ),
+    ],
+    "changes_within_order": [
+        (of(order_terms), "order-0", {"cancel[order-0]": 1, "defer[order-0,1]": 1}, None, 3),
     ],
     "rent_cap": [(of(leases), ("o", 2), {"on_rent[o,2]": 1}, None, 3)],
     "rent_begins": [
@@ -936,6 +960,21 @@ ROWS: dict[str, list[tuple[Any, Any, dict[str, float], float | None, float | Non
         ),
     ],
 }
+
+
+@pytest.mark.parametrize(
+    ("basis", "moved"),
+    [
+        ("payment", {0: (0.2, 0.05), 1: (-0.6, -0.6), 2: (0, 0.6)}),
+        ("commitment", {0: (0.2, 0.05), 1: (0, 0), 2: (0, 0)}),
+    ],
+)
+def test_changed_orders_move_what_is_due_and_fees_are_charged_at_once(basis, moved):
+    model = of(purse, order_terms, budget_basis=basis)()
+    for t, (cancelled, deferred) in moved.items():
+        found, _, _ = row(model, "budget_limit", t)
+        assert found.get("cancel[order-0]", 0) == pytest.approx(cancelled)
+        assert found.get("defer[order-0,1]", 0) == pytest.approx(deferred)
 
 
 @pytest.mark.parametrize("family", ROWS)

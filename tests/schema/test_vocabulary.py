@@ -27,7 +27,13 @@ def test_members_are_found_by_their_text_alone(enum):
 
 def test_attributes_go_with_the_member():
     assert {r: (r.word, r.unit, r.scale) for r in Resource}["liquid_kw"] == ("liquid cooling", "kW", 1e3)
-    assert [line for line in CostLine if line.capital] == ["hardware", "attach", "installation", "expansions"]
+    assert [line for line in CostLine if line.capital] == [
+        "hardware",
+        "attach",
+        "installation",
+        "expansions",
+        "rent from capital",
+    ]
     assert sorted(["sales", "hardware"], key=lambda line: CostLine(line).order) == ["hardware", "sales"]
     assert [origin for origin in Origin if origin.firm] == ["fleet", "order"]
     assert all(kind.word for kind in Evidence)

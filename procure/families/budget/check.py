@@ -8,9 +8,10 @@ from procure.instance.tables import Fixed, OpexCap, RentOffer, SkuRow
 from procure.plan.limits import Rows
 from procure.plan.part import Check
 from procure.plan.standing import Standing
-from procure.plan.tables import Cash, ExpansionOrder, Purchase, UnitRent
+from procure.plan.tables import Cash, ChangedOrder, ExpansionOrder, Purchase, UnitRent
 from procure.quarter import Quarter
 from procure.rules.payments import due
+from procure.schema import OrderChange
 
 
 def limits(s: Standing, rows: Rows) -> None:
@@ -48,6 +49,13 @@ def _capital(s: Standing, rows: Rows) -> None:
     if not commitment:
         for g in s.instance.rows(Fixed):
             spent[int(g.due_t)] += g.count * g.due_usd
+    for change in ChangedOrder.rows(s.tables["order_changes"]):
+        spent[s.position[change.quarter]] += change.fee_usd
+        if not commitment:
+            agreed = s.position[change.delivery_quarter]
+            spent[agreed] -= change.due_usd
+            if change.change is OrderChange.DEFER:
+                spent[agreed + change.deferred_quarters] += change.due_usd
     year = dict(zip(s.instance["quarters"]["t"], s.instance["quarters"]["fiscal_year"], strict=True))
     mode, carried = s.instance.settings["budget_carry"], 0.0
     for t, quarter in enumerate(s.quarters):

@@ -11,6 +11,7 @@ from procure.families.scales import USD_PER_UNIT
 from procure.program.declare import More, block_rows, first_stage, first_stage_rows
 from procure.program.index import Index, group, lookup
 from procure.program.linear import Terms
+from procure.program.order_changes import capital_moved, order_changes
 from procure.program.paid import order_payments
 from procure.program.part import Part
 from procure.timekey import TimeKey
@@ -32,11 +33,12 @@ def budget_limit(m: Any, index: Index) -> None:
     """Payments of a quarter fit its budget, with what was carried in and less what is carried out.
 
         Σ_o paid[k,o,t]·buy[s,k,o] + Σ_e capex[e]·expand[s,e,t] + Σ_f price[f]·on_rent[f,t] + firm[t] + carry[t]
-            ≤ budget[t] + carry[t−1]
+            + Σ_g fee[g]·cancel[g] + Σ_{g,d} fee[g,d]·defer[g,d] ≤ budget[t] + carry[t−1]
 
-    M USD; of offers f of rent those that the case charges to capital, quarter by quarter on either basis. On the
-    ``commitment`` basis an order is charged whole when it is placed and firm orders, committed before, are not charged.
-    Left out for quarters without a budget.
+    M USD; fees of changed orders in the first quarter, where firm[t] is less what they move of it; of offers f of rent
+    those that the case charges to capital, quarter by quarter on either basis. On the ``commitment`` basis an order is
+    charged whole when it is placed and firm orders, committed before, are not charged, nor given back where they are
+    cancelled; fees are. Left out for quarters without a budget.
     """
     budget = lookup(index.instance["budget"], ["t"], "budget_usd")
     commitment = index.instance.settings["budget_basis"] == "commitment"
@@ -58,6 +60,9 @@ def budget_limit(m: Any, index: Index) -> None:
         for name, offer in index.offer.items():
             if offer.capital and (name, t) in m.on_rent:
                 row.add(offer.usd_per_quarter / USD_PER_UNIT, m.on_rent[name, t])
+        for change in index.of(order_changes):
+            moved = {0: change.fee_usd} if commitment else capital_moved(change)
+            row.add(moved.get(t, 0.0) / USD_PER_UNIT, change.decision(m))
         row.add(1.0, m.carry[t])
         if t - 1 in budget:
             row.add(-1.0, m.carry[t - 1])

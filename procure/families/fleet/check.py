@@ -15,11 +15,11 @@ from procure.plan.money import Ledger
 from procure.plan.part import Check
 from procure.plan.plan import Plan
 from procure.plan.standing import Standing
-from procure.plan.tables import Batch, ExpansionOrder, Purchase, Sold, UnitRent
+from procure.plan.tables import Batch, ChangedOrder, ExpansionOrder, Purchase, Sold, UnitRent
 from procure.plan.tolerance import differ
 from procure.quarter import Quarter
 from procure.rules.worth import book_usd, residual_usd, sale_usd
-from procure.schema import CostLine, Origin
+from procure.schema import CostLine, OrderChange, Origin
 from procure.timekey import grouped, summed
 
 
@@ -42,6 +42,12 @@ def balance(plan: Plan, instance: Instance) -> Iterable[str]:
         delivered[order.site, order.sku, Origin.PURCHASE, position[order.delivery_quarter]] += order.count
     for firm in instance.rows(Fixed):
         delivered[firm.site, firm.sku, firm.origin, firm.vintage_t] += firm.count
+    for change in plan.rows(ChangedOrder):
+        agreed = Quarter(change.delivery_quarter).index - start
+        delivered[change.site, change.sku, Origin.ORDER, agreed] -= change.count
+        if change.change is OrderChange.DEFER:
+            arrival = agreed + change.deferred_quarters
+            delivered[change.site, change.sku, Origin.DEFERRED, arrival] += change.count
     for rent in plan.rows(UnitRent):
         delivered[rent.site, rent.sku, Origin.RENT, Quarter(rent.first_quarter).index - start] += rent.count
     standing: dict[tuple[str, str, Origin, int], tuple[int, float]] = {}
@@ -141,13 +147,14 @@ def cash(ledger: Ledger, instance: Instance, tables: dict[str, pd.DataFrame]) ->
     for firm in instance.rows(Fixed):
         if firm.due_usd > 0:
             ledger.pay(firm.due_t, CostLine.FIRM_ORDERS, firm.site, firm.sku, firm.count * firm.due_usd)
+    _changed(ledger, instance, tables)
     start, end = Quarter(instance.quarters[0]).index, len(instance.quarters)
     fixed = {(r.site, r.sku, r.origin, r.vintage_t): r for r in instance.rows(Fixed)}
     bought = {(r.sku, r.t): r for r in instance.rows(Price)}
     sku_of = {r.sku: r for r in instance.rows(SkuRow)}
     for row in Batch.rows(tables["fleet"]):
-        if row.origin is Origin.RENT:
-            continue  # neither supported nor sold by who rents them
+        if row.origin in (Origin.RENT, Origin.DEFERRED):
+            continue  # who rents neither supports nor sells; what is deferred is paid by its order
         t, vintage = instance.position[row.quarter], Quarter(row.vintage).index - start
         if row.origin is Origin.PURCHASE:
             paid, support = bought[row.sku, vintage].price_usd, bought[row.sku, vintage].support_usd_per_quarter
@@ -165,6 +172,25 @@ def cash(ledger: Ledger, instance: Instance, tables: dict[str, pd.DataFrame]) ->
             ledger.pay(t, CostLine.REMOVAL, row.site, row.sku, row.retired * sku.removal_usd)
         if t == end - 1:
             ledger.pay(end, CostLine.RESIDUAL, row.site, row.sku, -row.closing * residual_usd(paid, end - vintage, sku))
+
+
+def _changed(ledger: Ledger, instance: Instance, tables: dict[str, pd.DataFrame]) -> None:
+    """What changes of firm orders move: what is due on them, and support and worth of units that come later."""
+    start, end = Quarter(instance.quarters[0]).index, len(instance.quarters)
+    orders = {(r.site, r.sku, r.vintage_t): r for r in instance.rows(Fixed) if r.origin is Origin.ORDER}
+    sku_of = {r.sku: r for r in instance.rows(SkuRow)}
+    for change in ChangedOrder.rows(tables["order_changes"]):
+        agreed = Quarter(change.delivery_quarter).index - start
+        firm, place = orders[change.site, change.sku, agreed], (change.site, change.sku)
+        ledger.pay(agreed, CostLine.FIRM_ORDERS, *place, -change.due_usd)
+        if change.change is OrderChange.CANCEL:
+            continue
+        arrival = agreed + change.deferred_quarters
+        ledger.pay(arrival, CostLine.FIRM_ORDERS, *place, change.due_usd)
+        for t in range(arrival, end):
+            ledger.pay(t, CostLine.SUPPORT, *place, change.count * firm.support_usd_per_quarter)
+        worth = residual_usd(firm.paid_usd, end - arrival, sku_of[change.sku])
+        ledger.pay(end, CostLine.RESIDUAL, *place, -change.count * worth)
 
 
 def _beside(ledger: Ledger, instance: Instance, tables: dict[str, pd.DataFrame]) -> None:

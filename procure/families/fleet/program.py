@@ -15,6 +15,7 @@ from procure.program.decided import Decided
 from procure.program.declare import More, first_stage, first_stage_rows
 from procure.program.index import Index, group
 from procure.program.linear import Terms
+from procure.program.order_changes import order_changes
 from procure.program.part import Part
 from procure.program.running import Running
 from procure.program.sales import of_groups, of_orders, sales, sales_by_sku
@@ -51,6 +52,7 @@ def fleet_balance(m: Any, index: Index) -> None:
 
         own[s,k,t] = Σ_{g at s,k: vintage(g) ≤ t} (count[g] − Σ_{τ≤t} retire[g,τ])
                      + Σ_{o ≤ t − lead(k)} (buy[s,k,o] − Σ_{τ≤t} resell[s,k,o,τ]) + Σ_f on_rent[f,t]
+                     − Σ_{g on order: vintage(g) ≤ t} (cancel[g] + Σ_{d > t − vintage(g)} defer[g,d])
 
     over the offers f of rent at s, k. Units, integer by construction. Deliveries are usable from the start of their
     quarter.
@@ -64,9 +66,11 @@ def fleet_balance(m: Any, index: Index) -> None:
         row.extend(-1.0, (m.on_rent[key] for key in index.rented_at.get((site, sku, t), [])))
         standing = sum(g.count for g in index.fixed.values() if g.site == site and g.sku == sku and g.vintage_t <= t)
         row.extend(1.0, (sale.decision(m) for sale in sold.get((site, sku), []) if sale.t <= t))
+        row.extend(1.0, (change.decision(m) for change in changed.get((site, sku), []) if change.misses(t)))
         return row.equal(standing)
 
     sold = group(index.of(sales), lambda sale: (sale.site, sale.sku))
+    changed = group(index.of(order_changes), lambda change: (change.firm.site, change.firm.sku))
     m.fleet_balance = first_stage_rows(index.stock, rule=rule)
 
 
@@ -161,15 +165,25 @@ def running(m: Any, index: Index) -> Iterator[Running]:
 
 
 def fleet(d: Decided) -> pd.DataFrame:
-    """Units by vintage and quarter, from what exists, is on order, was bought and rented, less what was sold."""
+    """Units by vintage and quarter: existing, on order as agreed or deferred, bought and rented, less what was sold."""
     start = Quarter(d.names[0]).index
     sold: dict[Any, dict[int, int]] = {}
     for sale in d.index.of(sales):
         if count := d.value.whole(sale.decision(d.m)):
             sold.setdefault(sale.key[:-1], {})[sale.t] = count
     batches: list[tuple[str, str, str, int, int, dict[int, int]]] = []
+    elsewhere: dict[str, int] = {}
+    late: dict[tuple[str, str, int], int] = {}
+    for change in d.index.of(order_changes):
+        count, g = d.value.whole(change.decision(d.m)), change.firm
+        elsewhere[g.group] = elsewhere.get(g.group, 0) + count
+        if count and change.quarters:
+            arrival = (g.site, g.sku, g.vintage_t + change.quarters)
+            late[arrival] = late.get(arrival, 0) + count
     for g in d.index.fixed.values():
-        batches.append((g.site, g.sku, g.origin, g.vintage_t, g.count, sold.get((g.group,), {})))
+        taken = g.count - elsewhere.get(g.group, 0)
+        batches.append((g.site, g.sku, g.origin, g.vintage_t, taken, sold.get((g.group,), {})))
+    batches += [(site, sku, Origin.DEFERRED, t, count, {}) for (site, sku, t), count in late.items()]
     for order in d.index.orders:
         site, sku, t = order
         count = d.value.whole(d.m.buy[order])

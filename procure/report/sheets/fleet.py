@@ -40,12 +40,12 @@ def fleet_sheet(plan: Plan, timeline: Timeline, purchases: Purchases) -> Fleet:
     """Opening + delivered + rented - retired = closing. Ordered deliveries are read from Purchases."""
     purpose = (
         "Units in place: opening + delivered + rented - retired = closing. Opening stock and firm deliveries are "
-        "inputs; rent and retirements (units sold or given back) are solver output."
+        "inputs; rent, retirements (units sold or given back) and what is changed of firm deliveries are solver output."
     )
     book = TimeSheet("Fleet", "Fleet", purpose, timeline)
     table = plan.tables["fleet"]
     flows = {c: over_time(table, _KEYS, c, timeline) for c in ("opening", "retired")}
-    firm = table["origin"].map(lambda origin: Origin(origin).firm).astype(bool)
+    firm = table["origin"].map(lambda origin: Origin(origin).firm or origin == Origin.DEFERRED).astype(bool)
     flows["firm"] = over_time(table[firm], _KEYS, "delivered", timeline)
     flows["rented"] = over_time(table[table["origin"] == Origin.RENT], _KEYS, "delivered", timeline)
     book.heading("Roll-forward by site and SKU", "All vintages together.")

@@ -10,6 +10,7 @@ from procure.plan import Plan
 from procure.plan.tables import Purchase
 from procure.report.cells import Block, Call, Cell, Expr, exact, sumproduct, total
 from procure.report.layout import Row, Timeline, TimeSheet
+from procure.report.sheets.changes import changes_block
 from procure.report.sheets.expansions import Expansions, expansions_block
 from procure.report.sheets.rents import rents_block
 from procure.report.sheets.sales import sales_block
@@ -114,6 +115,7 @@ def purchases_sheet(plan: Plan, timeline: Timeline) -> Purchases:
     book.row = end
     expansions = expansions_block(book, plan)
     rent = rents_block(book, plan)
+    changes_block(book, plan)
     sales_block(book, plan)
     keys = set(zip(table["site"].astype(str), table["sku"].astype(str), strict=True))
     made = Purchases(book, keys, capex, top, last, price_top, grand, expansions, rent)

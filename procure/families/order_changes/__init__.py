@@ -1,0 +1,1 @@
+"""What is cancelled or deferred of firm orders, where their terms allow it, for a fee."""
