@@ -11,7 +11,7 @@ from solved_case import planned
 from tiny_case import tiny
 
 from procure.cli import main
-from procure.study import NothingToCompare, price_tags
+from procure.study import NothingToCompare, price_tags, sweep
 from procure.study.stored import stored
 
 IDLE = "=nothing [/x]"
@@ -100,3 +100,23 @@ def test_the_verb_goes_on_with_the_study_and_shows_the_tags(tags, tmp_path, caps
     told = json.loads(capsys.readouterr().out)
     assert [row["workload"] for row in told] == ["chat", IDLE]
     assert told[0]["tag_usd"] == pytest.approx(frame.loc["chat", "tag_usd"])
+
+
+@pytest.mark.thorough
+def test_tags_and_a_sweep_of_the_best_margin(tmp_path, capsys):
+    """Chats pay for a rack: the plan earns, so that the tag is below zero; the less a rack does, the less it earns."""
+    chat = {"input_mean_tokens": 2_000, "output_visible_tokens": 1_200}
+    case = tiny(peaks={"chat": [120, 120, 120], IDLE: [0.0, 0.0, 0.0]}, workloads={"chat": chat},
+                sites=({"positions": 3.0},), settings={"objective": "max_margin"})  # fmt: skip
+    asked = ["tags", str(case.write(tmp_path / "case")), "-o", str(tmp_path / "out"), "--gap", "1e-6", "--threads", "1"]
+    assert main([*asked, "--json"]) == 0
+    chat_row, idle_row = json.loads(capsys.readouterr().out)
+    best = planned(case, gap=1e-6)
+    assert chat_row["status"] == idle_row["status"] == "optimal"
+    assert chat_row["tag_usd"] == pytest.approx(best.objective_usd, rel=1e-6)
+    assert chat_row["tag_usd"] < -1e6
+    assert idle_row["tag_usd"] == pytest.approx(0.0, abs=abs(best.objective_usd) * 2e-6)
+    swept = sweep(case, {"utilisation_cap": [0.5, case.settings.utilisation_cap]}, gap=1e-6, threads=1)
+    assert swept["status"].tolist() == ["optimal", "optimal"]
+    assert swept["objective_usd"][1] == pytest.approx(best.objective_usd, rel=1e-6)
+    assert swept["objective_usd"][0] > swept["objective_usd"][1] + 1e5
