@@ -89,7 +89,7 @@ def levers(case: Case, instance: Instance, short: Sequence[Short]) -> list[Lever
     Args:
         short: who is short in planned quarters; nobody where the case has no plan.
     """
-    made = [*_limits(case, instance), *_budgets(case)]
+    made = [*_limits(case, instance), *_links(case), *_offers(case), *_budgets(case)]
     for workload in dict.fromkeys(s["workload"] for s in short):
         made += _promises(case, instance, workload, [s for s in short if s["workload"] == workload])
     made += _lead_times(case)
@@ -98,7 +98,7 @@ def levers(case: Case, instance: Instance, short: Sequence[Short]) -> list[Lever
 
 
 def choices(case: Case, short: Sequence[Short]) -> list[Choice]:
-    """Other KV formats of what is short, orders of any size, and SKUs that the case may not buy."""
+    """Other KV formats of what is short, losses it need not survive, any order, and SKUs the case may not buy."""
     found = [
         Choice(f"KV format of {row['workload']}", f"{row['kv_format']} → {name}",
                {f"workloads/{row['workload']}/kv_format": name})
@@ -106,6 +106,14 @@ def choices(case: Case, short: Sequence[Short]) -> list[Choice]:
         if row["workload"] in {s["workload"] for s in short}
         for name in FORMATS
         if name != row["kv_format"]
+    ]  # fmt: skip
+    found += [
+        Choice(f"{column} of {row['workload']}", f"{row[column]} → none",
+               {f"workloads/{row['workload']}/{column}": "none"})
+        for row in case.tables["workloads"].to_dict("records")
+        if row["workload"] in {s["workload"] for s in short}
+        for column in ("resilience", "cache_loss")
+        if row[column] != "none"
     ]  # fmt: skip
     for sku in case.settings.may_buy:
         least = case.catalogue.sku(sku).min_order
@@ -141,17 +149,38 @@ def _limits(case: Case, instance: Instance) -> Iterable[Lever]:
             yield Lever(f"supply of {sku.sku}", "units", most, FAR * most, _cell(path), whole=True)
 
 
+def _links(case: Case) -> Iterable[Lever]:
+    """What links carry, all rows of one direction in proportion."""
+    ways: dict[tuple[str, str], list[tuple[str, float]]] = {}
+    for row in case.tables["links"].to_dict("records"):
+        way, gbit_per_s = (str(row["from_site"]), str(row["to_site"])), float(row["bandwidth_gbit_per_s"])
+        if gbit_per_s > 0:
+            path = f"links/{way[0]}/{way[1]}/{row['from_quarter']}/bandwidth_gbit_per_s"
+            ways.setdefault(way, []).append((path, gbit_per_s))
+    for (sends, receives), cells in ways.items():
+        start = cells[0][1]
+        name = f"link bandwidth of {sends} to {receives}"
+        yield Lever(name, "Gbit/s", start, FAR * start, _scaled(cells, start))
+
+
+def _offers(case: Case) -> Iterable[Lever]:
+    """How many units an offer of rent has at once."""
+    for row in case.tables["rent"].to_dict("records"):
+        most, path = float(row["most_units"]), f"rent/{row['offer']}/most_units"
+        yield Lever(f"rent of {row['offer']}", "units", most, FAR * most, _cell(path), whole=True)
+
+
 def _budgets(case: Case) -> Iterable[Lever]:
-    """The budgets of all planned quarters in proportion, told as that of the first that has one."""
-    table = case.tables["budget"]
+    """Budgets of all planned quarters in proportion, told as that of the first that has one: capital, operating."""
     planned = {str(quarter) for quarter in case.planned}
-    cells = [
-        (f"budget/{q}/budget_usd", float(usd)) for q, usd in zip(table["quarter"], table["budget_usd"], strict=True)
-        if q in planned and float(usd) > 0
-    ]  # fmt: skip
-    if cells:
-        quarter, usd = cells[0][0].split("/")[1], cells[0][1]
-        yield Lever(f"budget of {quarter}, others in proportion", "USD", usd, FAR * usd, _scaled(cells, usd))
+    rows = [row for row in case.tables["budget"].to_dict("records") if row["quarter"] in planned]
+    for name, column in (("budget", "budget_usd"), ("operating budget", "opex_usd")):
+        stated = [(str(row["quarter"]), float(row[column])) for row in rows]
+        cells = [(quarter, usd) for quarter, usd in stated if math.isfinite(usd) and usd > 0]
+        if cells:
+            quarter, usd = cells[0]
+            put = _scaled([(f"budget/{q}/{column}", now) for q, now in cells], usd)
+            yield Lever(f"{name} of {quarter}, others in proportion", "USD", usd, FAR * usd, put)
 
 
 def _promises(case: Case, instance: Instance, workload: str, short: Sequence[Short]) -> Iterable[Lever]:

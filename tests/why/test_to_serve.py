@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from solved_case import built, planned
-from tiny_case import budget, fleet, tiny
+from tiny_case import budget, fleet, linked_sites, rich, tiny
 
 from procure.errors import InputError
 from procure.solver.servable import has_plan, servable
@@ -62,6 +62,30 @@ def test_the_smallest_change_serves_and_one_percent_less_does_not(name):
     moved = found.values[0] - lever.start
     less = lever.start + (moved - (1.0 if moved > 0 else -1.0) if lever.whole else 0.99 * moved)
     assert not is_served(case, lever.put(less))
+
+
+@pytest.mark.thorough
+def test_links_offers_of_rent_and_operating_budgets_can_be_moved():
+    """Each is a limit that a shortfall may be due to."""
+    spent = budget(6e7, 2e7, 2e7).assign(opex_usd=[4e5, None, 5e5])
+    case = tiny(tables={"budget": spent})
+    (running,) = [lever for lever in levers(case, built(case), []) if lever.name.startswith("operating budget")]
+    assert (running.name, running.start) == ("operating budget of 2027Q1, others in proportion", 4e5)
+    assert running.put(8e5) == {"budget/2027Q1/opex_usd": 8e5}  # of the planned quarter
+    case = rich()
+    assert {"rent of old": 3.0, "rent of new": 1.0}.items() <= {
+        lever.name: lever.start for lever in levers(case, built(case), [])
+    }.items()
+
+
+@pytest.mark.slow
+def test_a_link_that_is_too_narrow_is_widened_by_what_is_missing():
+    """Prompts of 8,000 tokens and 163,840 bytes each, six a second, over three quarters of the link."""
+    case = linked_sites()
+    found = alone(lever_of(case, "link bandwidth of a to b"), Trial(case, {}, servable, EFFORT))
+    assert found is not None
+    assert found.values[0] == pytest.approx(6 * 8_000 * 163_840 * 8 / 0.75 / 1e9, rel=0.02)
+    assert is_served(case, found.change)
 
 
 @pytest.mark.thorough
@@ -156,6 +180,10 @@ def test_other_formats_pools_and_small_orders_are_choices():
     assert {"KV format of chat", f"minimum order of {GB}", "pool vr-nvl72"} <= names
     for choice in choices(case, short):
         assert choice.change
+    case = grown(settings={"resilience": "n+1", "cache_loss": "store"})
+    changes = [choice.change for choice in choices(case, short)]
+    assert {"workloads/chat/resilience": "none"} in changes
+    assert {"workloads/chat/cache_loss": "none"} in changes
 
 
 @pytest.mark.slow
