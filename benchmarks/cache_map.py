@@ -44,6 +44,13 @@ OPTIONS = {
     "CMX": {"case/may_buy": [RACK, "cmx-rack", "cmx-enclosure"]},
 }
 """What each may use beside the racks; all but the first have HBM and DRAM of their racks."""
+WEAR = {
+    "own drives of 3 writes a day": {**OPTIONS["own drives"], f"hardware/{KIT}/endurance_dwpd": 3},
+    "own drives, replaced": {**OPTIONS["own drives"], "case/flash_wear": "replace"},
+    "CMX, replaced": {**OPTIONS["CMX"], "case/flash_wear": "replace"},
+}
+"""What tells endurance from the rest, not in the picture: drives rated like those of CMX, worn ones bought again."""
+ASKED = OPTIONS | WEAR
 RACKS = 600.0
 """Racks that the load takes where everything is computed."""
 SAME = 0.003
@@ -101,8 +108,8 @@ def rows(effort: Effort) -> pd.DataFrame:
         rate = rate_for(llm, tokens, effort)
         computed: float | None = None
         for gap_s, returns in itertools.product(GAPS_S, RETURNS):
-            names = [name for name in OPTIONS if name != "recompute" or computed is None]
-            study = Study("cache-map", case(llm, tokens, gap_s, returns, rate), [OPTIONS[n] for n in names], effort)
+            names = [name for name in ASKED if name != "recompute" or computed is None]
+            study = Study("cache-map", case(llm, tokens, gap_s, returns, rate), [ASKED[n] for n in names], effort)
             costs = dict(zip(names, study.run(), strict=True))
             for name, outcome in costs.items():
                 if outcome.status != "optimal":
@@ -110,7 +117,7 @@ def rows(effort: Effort) -> pd.DataFrame:
             if computed is None:
                 computed = costs["recompute"].facts["objective_usd"]
             usd = {"recompute": computed} | {n: o.facts["objective_usd"] for n, o in costs.items()}
-            for name in OPTIONS:
+            for name in ASKED:
                 bought = {} if name not in costs else {p["sku"]: p["count"] for p in costs[name].facts["purchases"]}
                 found.append((llm, tokens, gap_s, returns, round(rate, 1), name, usd[name], usd[name] / computed,
                               sum(bought.values()) - bought.get(RACK, 0), bought.get(RACK)))  # fmt: skip

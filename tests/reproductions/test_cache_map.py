@@ -11,6 +11,7 @@ import pytest
 from procure.study import Effort, Study
 
 ROOT = Path(__file__).parents[2]
+WEAR = ["own drives of 3 writes a day", "own drives, replaced", "CMX, replaced"]
 POINT = {"llm": "deepseek-v3.2", "input_tokens": 8_000, "idle_gap_s": 3_600.0, "return_share": 0.9}
 
 
@@ -25,7 +26,7 @@ def wide(table: pd.DataFrame) -> pd.DataFrame:
 
 def test_cmx_is_the_cheapest_wherever_nearly_all_return_within_the_hour(table):
     found = wide(table).query("idle_gap_s == 3600 and return_share == 0.9")
-    others = found.drop(columns=["CMX", *POINT]).min(axis=1)
+    others = found.drop(columns=["CMX", *WEAR, *POINT]).min(axis=1)
     assert len(found) == 8
     assert (others - found["CMX"]).between(0.04, 0.19).all()
 
@@ -39,6 +40,17 @@ def test_peers_gain_little_over_own_memory_and_drives(table):
     found = wide(table)
     assert (found["own memory"] - found["memory of the pod"]).max() < 0.0055
     assert (found["own drives"] - found["drives of the pod"]).max() < 0.0055
+
+
+def test_endurance_decides_for_most_of_the_lead_and_by_llm(table):
+    """Drives rated like CMX have nearly its cost for two LLMs, and close about half of its lead for two."""
+    found = wide(table).query("idle_gap_s == 3600 and return_share == 0.9").set_index("llm")
+    lead = found["own drives"] - found["CMX"]
+    closed = (found["own drives"] - found["own drives of 3 writes a day"]) / lead
+    assert closed[["deepseek-v3.2", "llama-3.1-70b"]].between(0.87, 1.03).all()
+    assert closed[["gpt-oss-120b", "qwen3-next-80b-a3b"]].between(0.42, 0.59).all()
+    assert (found["own drives, replaced"] - found["CMX"]).between(-0.025, 0.007).all()
+    assert (found["own drives, replaced"] - found["CMX, replaced"]).between(0.006, 0.115).all()
 
 
 @pytest.mark.slow(seconds=6)
