@@ -68,7 +68,8 @@ def _window(
     term = int(row["min_term_quarters"] or 1)
     first = max((Quarter(str(q)) for q in (begin, available_from) if q), default=quarters[0])
     if end is not None and begin is not None and Quarter(str(end)) < first + (term - 1):
-        expected = f"{first + (term - 1)} or later: {term} quarters are paid for from {first} on."
+        paid = "1 quarter is" if term == 1 else f"{term} quarters are"
+        expected = f"{first + (term - 1)} or later: {paid} paid for from {first} on."
         yield Fault(file, line, "to_quarter", str(end), expected)
 
 

@@ -6,6 +6,7 @@ favour. What fails here cannot be mended by a solver.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,8 +25,8 @@ from procure.check.tables import Finding
 from procure.check.whole import whole_instances
 from procure.instance import build
 from procure.instance.first_token import Best, at_best
-from procure.instance.standing import rent_windows
-from procure.instance.tables import Note, Prefill, RentOffer, Serve, SkuRow
+from procure.instance.standing import Standing, rent_windows
+from procure.instance.tables import Note, Prefill, RentOffer, Serve, Ship, SkuRow
 from procure.quarter import quarter_ranges
 from procure.schema import RECOMPUTE, Resource, SkuKind
 
@@ -47,7 +48,18 @@ def check_case(case: Case, instance: Instance | None = None) -> pd.DataFrame:
     if instance is None:
         instance = build(case)
     supply = Supply(case, instance)
-    parts = (_arrivals, _room, _servable, _in_time, _carried, whole_instances, _power, _small_pools, _held_back)
+    parts = (
+        _arrivals,
+        _room,
+        _servable,
+        _joined,
+        _in_time,
+        _carried,
+        whole_instances,
+        _power,
+        _small_pools,
+        _held_back,
+    )
     rows: list[Finding] = [
         Finding(DOUBTS, "", f"{doubt.file} {doubt.column}".strip(), np.nan, np.nan, "", True, str(doubt), "")
         for doubt in case.doubts
@@ -136,6 +148,44 @@ def _servable(supply: Supply) -> list[Finding]:
             text, todo = _without_pool(supply, str(workload), without[["t", "bucket"]].drop_duplicates())
         quarters = int(without["t"].nunique())
         rows.append(Finding(name, "", workload, quarters, 0, "quarters without", without.empty, text, todo))
+    return rows
+
+
+def _joined(supply: Supply) -> list[Finding]:
+    """Whether prefill and decode of each workload meet, at one site or over a link, where pools have roles."""
+    if supply.table("pool_roles").empty:
+        return []
+    name, standing = (
+        "Prefill and decode of a workload meet, where pools have roles",
+        Standing.of(supply.instance.tables),
+    )
+    decoded: dict[tuple[int, str, str], set[str]] = defaultdict(set)
+    filled: dict[tuple[int, str, str], set[str]] = defaultdict(set)
+    for r in supply.instance.rows(Serve):
+        decoded[r.t, r.workload, r.bucket] |= {s for s in standing.sites if standing.decodes(s, r.sku, r.t)}
+    for way in supply.instance.rows(Prefill):
+        sites = {s for s in standing.sites if standing.prefills(s, way.sku, way.t)}
+        filled[way.t, way.workload, way.bucket] |= sites
+    for pair in supply.instance.rows(Ship):
+        if standing.prefills(pair.from_site, pair.sku, pair.t):
+            filled[pair.t, pair.workload, pair.bucket].add(pair.to_site)
+    rates, serve = supply.table("rates"), supply.decode
+    asked = rates[rates["requests_per_s"] > 0].merge(
+        serve.loc[serve["can"], ["t", "workload", "bucket"]].drop_duplicates(), on=["t", "workload", "bucket"]
+    )
+    rows: list[Finding] = []
+    for workload, group in asked.groupby("workload"):
+        keys = zip(group["t"].tolist(), group["workload"].tolist(), group["bucket"].tolist(), strict=True)
+        apart = {key[0] for key in keys if not decoded[key] & filled[key]}
+        text, todo = f"{workload}: in every quarter.", ""
+        if apart:
+            when = _when(supply, apart)
+            text = (
+                f"{workload}: in {when} no site may both prefill and decode it, and no link leads from one that may "
+                f"prefill it to one that may decode it."
+            )
+            todo = f"{workload}, {when}: let hardware do both (pools.csv), or state such a link (links.csv)."
+        rows.append(Finding(name, "", str(workload), len(apart), 0, "quarters without", not apart, text, todo))
     return rows
 
 

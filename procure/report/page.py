@@ -199,7 +199,7 @@ def figure(value: Any) -> str:
 
 def figure_or_none(number: float) -> str:
     """A number with three figures; nothing for none."""
-    return "" if math.isnan(number) else f"{number:,.3g}"
+    return "" if math.isnan(number) else words.rounded(number)
 
 
 def drawn(plan: Plan) -> list[Chart]:

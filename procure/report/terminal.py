@@ -91,6 +91,6 @@ def _losses(plan: Plan) -> Iterator[str]:
 
 def _token_line(whose: str, tokens: str, usd: float, market: float, ratio: float) -> str:
     """What a million tokens of a kind cost beside what they sell for."""
-    cost = "none served" if math.isnan(usd) else f"{usd:,.3g} USD per million"
-    beside = "" if math.isnan(ratio) else f", {ratio:,.2g} x the market's {market:,.3g}"
+    cost = "none served" if math.isnan(usd) else f"{words.rounded(usd)} USD per million"
+    beside = "" if math.isnan(ratio) else f", {words.rounded(ratio, 2)} x the market's {words.rounded(market)}"
     return f"{whose}, {tokens}: {cost}{beside}"

@@ -11,6 +11,7 @@ from procure.families.contents import given_limits
 from procure.plan import Plan, Status
 from procure.plan.rents import recommended_rents
 from procure.plan.sales import sales_summary
+from procure.plan.status import is_short
 from procure.plan.summary import Sale, Summary, gap_of_decided
 from procure.plan.tables import (
     CacheMove,
@@ -73,9 +74,12 @@ def count_of(number: float, noun: str) -> str:
 
 
 def short_share(plan: Plan) -> float:
-    """Share of the planned quarters' requests, weighted by priority, that is not served as promised; 0 below noise."""
-    found = float(plan.summary["shortfall"]["share"])
-    return found if found > 1e-6 else 0.0
+    """Share of the planned quarters' requests, weighted by priority, that is not served as promised.
+
+    0 where no workload is short by more than counts as served (:data:`procure.plan.status.SERVED`).
+    """
+    shortfall = plan.summary["shortfall"]
+    return float(shortfall["share"]) if shortfall["workloads"] else 0.0
 
 
 def planned_quarters(plan: Plan) -> list[str]:
@@ -121,7 +125,7 @@ def outcome(plan: Plan) -> str:
     if by.ranked and not by.promises:
         of, most = "tokens" if by.tokens else "requests", 1.0 - float(plan.summary["shortfall"]["bound"])
         served = f"{share(1.0 - short_share(plan))} of the planned {of}, weighted by priority"
-        return f"{served}, served as promised (no plan serves more than {share(most)}), {cost_told}"
+        return f"{served}, served as promised (the most of any plan: {share(most)}), {cost_told}"
     return cost_told
 
 
@@ -138,7 +142,8 @@ def status_sentence(plan: Plan) -> str:
     what = "margin" if objective(plan).earns else "cost"
     match plan.status:
         case Status.OPTIMAL:
-            return f"{_served(plan, short_share(plan))}; the {what} is {within}."
+            served = _served(plan, short_share(plan))
+            return f"{served[0].upper()}{served[1:]}; the {what} is {within}."
         case Status.SHORT:
             short = share(short_share(plan))
             return f"The cost is {within}, but {short} of the planned requests cannot be served as promised."
@@ -205,11 +210,16 @@ def figure(number: float) -> str:
     return f"{number:,.6g}"
 
 
+def rounded(number: float, digits: int = 3) -> str:
+    """A number to so many significant digits, written as :func:`figure` writes it: 1,400 and not 1.4e+03."""
+    return figure(float(f"{number:.{digits}g}"))
+
+
 def causes(plan: Plan, span: Span) -> list[str]:
     """What is short in the quarters of a span: workload, mean share of its requests, quarters, cause."""
     sla = plan.tables["sla"]
     planned = sla["quarter"].isin(planned_quarters(plan))
-    short = sla[(sla["short_share"] > 0) & (planned if span == Span.PLANNED else ~planned)]
+    short = sla[sla["short_share"].map(is_short).astype(bool) & (planned if span == Span.PLANNED else ~planned)]
     sentences = []
     for (workload, cause), rows in grouped(short, ["workload", "cause"], dropna=False):
         asked = summed(rows, "requests_per_s")
@@ -335,8 +345,9 @@ def link_sentences(plan: Plan) -> list[str]:
         used = "full" if row.used > (1.0 - FULL) * row.limit else share(row.used / row.limit)
         egress, most = (bytes_per_s / BYTES_PER_S_OF_GBIT for bytes_per_s in (row.used, row.limit))
         sentences.append(
-            f"{row.site} {row.item}: {egress:,.3g} of {most:,.3g} Gbit/s ({used}) at the peak of "
-            f"{row.quarter}, {rate:,.3g} requests/s prefilled at {row.site}; sending one takes {seconds:,.2g} s."
+            f"{row.site} {row.item}: {rounded(egress)} of {rounded(most)} Gbit/s ({used}) at the peak of "
+            f"{row.quarter}, {rounded(rate)} requests/s prefilled at {row.site}; sending one takes "
+            f"{rounded(seconds, 2)} s."
         )
     return sentences
 

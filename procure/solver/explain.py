@@ -27,6 +27,7 @@ from procure.timekey import TimeKey
 NO_DEPLOYMENT = "no deployment meets its SLA"
 NOTHING_TO_BUY = "nothing that may be bought serves it"
 LEAD_TIME = "inside lead time"
+APART = "prefill and decode do not meet"
 WHOLE_UNITS = "whole units do not fit the limits"
 NOT_WORTH = "not worth its stated price"
 SEVERAL = "several limits together"
@@ -79,6 +80,10 @@ class _Case:
         for at, point in self.index.timed_rows(Serve):
             self.serving[point.workload].add(point.sku)
             self.pointed.add((at, point.workload))
+        filled = {(o.at, o.workload, o.bucket, site) for o, site in self.index.prefill}
+        filled |= {(pair.at, pair.workload, pair.bucket, pair.to_site) for pair in self.index.ships}
+        decoded = {(p.at, p.workload, p.bucket, site) for p, site in self.index.serve}
+        self.joined = {key[:3] for key in decoded & filled}
         self.arrival: dict[str, int] = {}
         for _, sku, t in self.index.orders:
             arrival = t + int(self.index.sku[sku].lead_quarters)
@@ -123,19 +128,24 @@ class _Case:
         if free is None:
             return UNKNOWN
         if not free:
-            return self._beyond_limits(at.t, workload)
+            return self._beyond_limits(at, workload)
         alone = {name: self._relieves((name,), key) for name in self.ask.present}
         named = [name for name, relieves in alone.items() if relieves]
         if named:
             return "limit: " + ", ".join(named)
         return UNKNOWN if None in alone.values() else self._together(key)
 
-    def _beyond_limits(self, t: int, workload: str) -> str:
+    def _beyond_limits(self, at: TimeKey, workload: str) -> str:
         """Short even without any limit."""
+        places = [(site, sku, at.t) for site in self.index.sites for sku in self.serving[workload]]
+        stands = any(place in self.index.in_stock for place in places)
+        buckets = {p.bucket for when, p in self.index.timed_rows(Serve) if (when, p.workload) == (at, workload)}
+        if stands and not all((at, workload, bucket) in self.joined for bucket in buckets):
+            return APART
         arrivals = [self.arrival[sku] for sku in self.serving[workload] if sku in self.arrival]
         if not arrivals:
             return NOTHING_TO_BUY
-        return LEAD_TIME if t < min(arrivals) else UNKNOWN
+        return LEAD_TIME if at.t < min(arrivals) else UNKNOWN
 
     def _relieves(self, lift: tuple[str, ...], key: tuple[TimeKey, str]) -> bool | None:
         """Whether more is served without some limits; None if it is not known.

@@ -10,6 +10,7 @@ from rich.console import Console
 from solved_case import built, planned
 from tiny_case import linked_sites
 
+from procure.check import check_case
 from procure.errors import InputError
 from procure.report import print_plan, words
 from procure.report.page import render
@@ -41,6 +42,10 @@ def test_a_link_wide_enough_is_not_felt():
     assert first(plan, "sla")["served_share"].item() == 1.0
     assert first(plan, "shipments")["egress_bytes_per_s"].sum() == pytest.approx(6.0 * 8_000 * TOKEN_BYTES, rel=1e-4)
     assert not first(plan, "limits").query("family == 'link bandwidth'")["binding"].any()
+    lost = first(plan, "survival").query("loss == 'site'").set_index("site")
+    assert lost["racks_there"].to_dict() == {"a": 0.0, "b": 0.0}  # what only decodes cannot prefill, nor the reverse
+    assert (lost["short_share"] == 1.0).all()
+    assert plan.tables["checks"]["holds"].all()
 
 
 def test_both_ways_of_solving_agree():
@@ -51,9 +56,15 @@ def test_both_ways_of_solving_agree():
 
 
 def test_without_a_link_nothing_is_sent_and_the_site_is_not_served():
-    plan = planned(linked_sites(0.0))
+    case = linked_sites(0.0)
+    plan = planned(case)
     assert plan.tables["shipments"].empty
     assert first(plan, "sla")["served_share"].item() == 0.0
+    assert first(plan, "sla")["cause"].item() == "prefill and decode do not meet"
+    met = check_case(case).query("finding.str.startswith('Prefill and decode')")
+    assert not met["holds"].item()
+    assert "no link leads from one that may prefill it" in met["detail"].item()
+    assert check_case(linked_sites(200.0)).query("finding.str.startswith('Prefill and decode')")["holds"].item()
 
 
 def test_the_first_token_waits_for_the_link():

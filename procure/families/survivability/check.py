@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -9,7 +10,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from procure.instance import Instance
-from procure.instance.tables import LpxCopy, Prefill, Resilience, Serve
+from procure.instance.tables import LpxCopy, PoolRole, Prefill, Resilience, Serve
 from procure.plan.instances import Key, Sizes, rounded_up
 from procure.plan.limits import Rows
 from procure.plan.part import Check
@@ -185,6 +186,7 @@ def elsewhere(plan: Plan, instance: Instance) -> Iterable[str]:
     names = instance.quarters
     points = {r.point: r for r in instance.rows(Serve)}
     ways = {r.option: r for r in instance.rows(Prefill)}
+    only = {(r.site, r.sku): r.role for r in instance.rows(PoolRole)}
     told: dict[tuple[str, str, str, str, Role], dict[str, float]] = defaultdict(lambda: defaultdict(float))
     for r in plan.rows(Fallback):
         label = f"{r.quarter} without {r.lost_site}, {r.role} of {r.workload} {r.bucket} at {r.site}"
@@ -193,6 +195,8 @@ def elsewhere(plan: Plan, instance: Instance) -> Iterable[str]:
         if way is None or (names[way.t], way.workload, way.bucket, way.sku) != (r.quarter, r.workload, r.bucket, r.sku):
             yield f"{label}: no such way"
             continue
+        if only.get((r.site, r.sku), r.role) is not r.role:
+            yield f"{label}: {r.sku} there may only {only[r.site, r.sku]}"
         cold = isinstance(way, Serve) or way.store == RECOMPUTE
         deployment = way.deployment if isinstance(way, Serve) else way.sku
         lpx_s = way.lpx_rack_s if isinstance(way, Serve) else 0.0
@@ -261,13 +265,26 @@ def _found(after: After) -> dict[tuple[str, str, Lost, str, str], Row]:
             concerned = {j.workload for j in jobs if j.store in shares}
             needed = after.units(left, after.usable)[place]
             found[quarter, site, kind, lost, sku] = Row(needed, s.at_work(*place), concerned, 0)
-        others = [(quarter, other, sku) for other in s.sites if other != site]
-        if others:
-            every = [j for other in (place, *others) for j in pools.get(other, [])]
-            needed = sum(units for at, units in after.units(every, after.usable).items() if at[2] == sku)
-            there = sum(s.at_work(*other) for other in others)
-            found[quarter, site, Lost.SITE, site, sku] = Row(needed, there, {j.workload for j in jobs}, 0)
+        if len(s.sites) > 1:
+            every = [j for other in s.sites for j in pools.get((quarter, other, sku), [])]
+            found[quarter, site, Lost.SITE, site, sku] = _site_lost(after, place, every, {j.workload for j in jobs})
     return found
+
+
+def _site_lost(after: After, place: Place, every: list[Job], concerned: set[str]) -> Row:
+    """The row of a site that is lost: all jobs of a SKU at the others, or its tightest role where pools have roles."""
+    s, (quarter, site, sku) = after.s, place
+    role = {r.site: r.role for r in s.instance.rows(PoolRole) if r.sku == sku}
+    tightest = Row(0.0, math.inf, concerned, 0)
+    for kinds in ((Role.DECODE, Role.PREFILL), *(((kind,) for kind in (Role.DECODE, Role.PREFILL)) if role else ())):
+        jobs = [job for job in every if job.role in kinds]
+        needed = sum(units for at, units in after.units(jobs, after.usable).items() if at[2] == sku)
+        able = [n for n in s.sites if n != site and (len(kinds) > 1 or n not in role or role[n] in kinds)]
+        there = sum(s.at_work(quarter, n, sku) for n in able)
+        first = math.isinf(tightest.racks_there)
+        if first or (needed > 0 and max(there, 0.0) * tightest.racks_needed < max(tightest.racks_there, 0.0) * needed):
+            tightest = Row(needed, there, concerned, 0)
+    return tightest
 
 
 def _cache_losses(after: After, place: Place, jobs: list[Job]) -> Iterator[tuple[Lost, str, dict[str, float]]]:

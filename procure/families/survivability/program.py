@@ -340,6 +340,11 @@ class Load(NamedTuple):
     share: float
 
     @property
+    def role(self) -> Role:
+        """Whether it is decode or prefill."""
+        return Role.DECODE if isinstance(self.what, Point) else Role.PREFILL
+
+    @property
     def store(self) -> str:
         """The store that it reads, if any."""
         return self.what.store if isinstance(self.what, Option) and self.what.store != RECOMPUTE else ""
@@ -412,13 +417,25 @@ def survival(d: Decided) -> pd.DataFrame:
         for kind, name, shares in cache_losses(d, site, at, loads):
             needed = units_needed(d, pool, loads, index.sku[sku].usable_share, shares)
             rows.append(_told(d, pool, kind, name, (needed, there), [x for x in loads if x.store in shares]))
-        others = [s for s in index.sites if s != site]
-        if others:
-            usable, mine = index.sku[sku].usable_share, [s for s in index.sites if (s, sku, at) in found]
-            needed = sum(units_needed(d, (s, sku, at), found[s, sku, at], usable, {}) for s in mine)
-            there = sum(at_work(d, s, sku, at.t) for s in others)
-            rows.append(_told(d, pool, Lost.SITE, site, (needed, there), loads))
+        if len(index.sites) > 1:
+            rows.append(_told(d, pool, Lost.SITE, site, _without_site(d, pool, found), loads))
     return frame("survival", sorted(rows + _lpx_survival(d, found)))
+
+
+def _without_site(d: Decided, pool: Pool, found: dict[Pool, list[Load]]) -> tuple[float, float]:
+    """Units that the loads of a SKU take at all sites but one, and those there: of all work, of decode or of prefill.
+
+    Which of them is tightest: where pools may only prefill, or only decode, others cannot do that work for them.
+    """
+    index, (site, sku, at) = d.index, pool
+    only = {place: role for (place, of), role in index.standing.role.items() if of == sku}
+    usable, amounts = index.sku[sku].usable_share, []
+    for role in (None, Role.DECODE, Role.PREFILL) if only else (None,):
+        doing = {s: [x for x in found.get((s, sku, at), []) if role in (None, x.role)] for s in index.sites}
+        needed = sum(units_needed(d, (s, sku, at), mine, usable, {}) for s, mine in doing.items())
+        may = [s for s in index.sites if s != site and (role is None or only.get(s, role) is role)]
+        amounts.append((needed, sum(at_work(d, s, sku, at.t) for s in may)))
+    return max(amounts, key=lambda a: 1.0 - max(a[1], 0.0) / a[0] if a[0] > 0 else -math.inf)
 
 
 def _lpx_survival(d: Decided, found: dict[Pool, list[Load]]) -> list[tuple[Any, ...]]:
