@@ -259,22 +259,28 @@ def _in_time(supply: Supply) -> list[Finding]:
 
 
 def _carried(supply: Supply) -> list[Finding]:
-    """Load of the fleet, firm orders and running rent in the quarters before GPUs can be ordered or rented."""
+    """Load of the fleet, firm orders and all that can be rented, in the quarters before GPUs can be ordered."""
     name = "What stands or is on the way, before own orders arrive"
     gpus = [sku for sku, kind in supply.kind.items() if kind == SkuKind.GPU]
-    arrivals = [supply.arrival[sku] for sku in gpus if sku in supply.arrival]
-    arrivals += [offer.first_t for offer in supply.instance.rows(RentOffer) if offer.first_t <= offer.last_start_t]
-    first = min(arrivals, default=len(supply.quarters))
+    first = min((supply.arrival[sku] for sku in gpus if sku in supply.arrival), default=len(supply.quarters))
     rows: list[Finding] = []
     for t in range(min(first, len(supply.quarters))):
         kept, again = least_load(supply, t, reuse=True), least_load(supply, t, reuse=False)
         holds = kept <= 1 + 1e-9
         text = f"{supply.quarters[t]}: {_load(kept)} if all caches are kept; "
         text += f"{_load(again)} if every prompt is computed again."
+        if beside := rentable(supply, t):
+            text += f" {beside} for rent counted in."
         when = supply.quarters[t]
         todo = "" if holds else f"{_asked_in(supply, t)}, {when}: {_to_carry(kept, supply, first)}."
         rows.append(Finding(name, when, "GPUs", kept, 1.0, "share of usable GPUs", holds, text, todo))
     return rows
+
+
+def rentable(supply: Supply, t: int) -> str:
+    """``4 hgx-h200 and 2 hgx-h100``: what can be rented in a quarter beside what stands; empty for nothing."""
+    more = supply.most.loc[t] - supply.firm.loc[t]
+    return " and ".join(f"{count:,.0f} {sku}" for sku, count in more.items() if count > 0)
 
 
 def _asked_in(supply: Supply, t: int) -> str:
@@ -289,7 +295,8 @@ def _to_carry(load: float, supply: Supply, first: int) -> str:
     ordered = f"orders of your own can stand {later}" if first < len(supply.quarters) else f"none can stand {later}"
     if np.isinf(load):
         return f"what stands serves some of it at no load; ask for less speed or a longer ttft_s, or wait: {ordered}"
-    return f"ask for {1.0 / load:.0%} of it or less (forecast.csv), or bring units on firm order forward; {ordered}"
+    sooner = "bring units on firm order forward, or rent more (rent.csv)"
+    return f"ask for {1.0 / load:.0%} of it or less (forecast.csv), {sooner}; {ordered}"
 
 
 def _load(load: float) -> str:
@@ -310,10 +317,10 @@ def least_load(supply: Supply, t: int, *, reuse: bool) -> float:
     if asked.empty:
         return 0.0
     share = supply.table("workloads").set_index("workload")["ttft_share"]
-    serve = supply.decode.query("t == @t and firm")
+    serve = supply.decode.query("t == @t and most")
     serve = serve.sort_values("rack_s").drop_duplicates(["workload", "bucket", "deployment"])
     prefill = supply.table("prefill").query("t == @t")
-    prefill = prefill.loc[[supply.firm[sku][t] > 0 for sku in prefill["sku"]]]
+    prefill = prefill.loc[[supply.most[sku][t] > 0 for sku in prefill["sku"]]]
     if not reuse:
         prefill = prefill[prefill["store"] == RECOMPUTE]
     best = prefill.sort_values(["rack_s", "late_share"]).assign(full=prefill["store"] == RECOMPUTE)
@@ -340,7 +347,7 @@ def least_load(supply: Supply, t: int, *, reuse: bool) -> float:
         if row.store != RECOMPUTE:
             reused[row.workload][position] = rate
     for index, sku in enumerate(pools):
-        work[index, column] = -float(skus.loc[sku, "usable_share"]) * supply.firm[sku][t]
+        work[index, column] = -float(skus.loc[sku, "usable_share"]) * supply.most[sku][t]
     returns = supply.table("ages").query("t == @t").groupby("workload")["return_share"].sum()
     for name in share.index:
         total = float(asked.loc[[key for key in loads if key[0] == name], "requests_per_s"].sum())

@@ -50,6 +50,20 @@ class Supply:
         return pd.DataFrame({sku: [units[t, sku] for t in steps] for sku in self.table("skus")["sku"]})
 
     @cached_property
+    def most(self) -> Any:
+        """Units that can stand without an order of one's own, as ``firm``: those, and all that can be rented beside."""
+        running: dict[tuple[str, int], float] = defaultdict(float)
+        for rent in self.instance.rows(Rented):
+            for t in range(max(rent.from_t, 0), rent.until_t + 1):
+                running[rent.offer, t] += rent.count
+        units = self.firm.astype(float)
+        for offer in self.instance.rows(RentOffer):
+            starts = offer.first_t <= offer.last_start_t
+            for t in range(max(offer.first_t, 0), offer.last_t + 1) if starts else ():
+                units.loc[t, offer.sku] += max(offer.most_units - running[offer.offer, t], 0.0)
+        return units
+
+    @cached_property
     def arrival(self) -> dict[str, int]:
         """First quarter in which an order placed inside the horizon can stand, for SKUs on sale."""
         return first_arrivals(self.instance.tables)
@@ -72,12 +86,12 @@ class Supply:
 
     @cached_property
     def decode(self) -> pd.DataFrame:
-        """Decode points, and whether units of every SKU that a point needs can stand (``can``) and are firm (``firm``).
+        """Decode points, and whether units of every SKU that one needs can stand: ``can``, ``most`` without an order.
 
         A point needs its gpu SKU, and its lpx SKU where LPX decodes beside it.
         """
         serve = self.instance["serve"]
         needs = list(zip(serve["t"].tolist(), serve["sku"].tolist(), serve["lpx_sku"].tolist(), strict=True))
         can = {key: all(self.can_stand(sku, key[0]) for sku in key[1:] if sku) for key in set(needs)}
-        firm = {key: all(float(self.firm[sku][key[0]]) > 0 for sku in key[1:] if sku) for key in set(needs)}
-        return serve.assign(can=[can[key] for key in needs], firm=[firm[key] for key in needs])
+        most = {key: all(float(self.most[sku][key[0]]) > 0 for sku in key[1:] if sku) for key in set(needs)}
+        return serve.assign(can=[can[key] for key in needs], most=[most[key] for key in needs])

@@ -15,7 +15,7 @@ NAME = "Whole instances of small loads on what stands, before own orders arrive"
 
 
 def whole_instances(supply: Supply) -> list[Finding]:
-    """Whether the instances that are counted in whole ones fit the units that stand, by quarter.
+    """Whether the instances that are counted in whole ones fit what stands and can be rented, by quarter.
 
     A load that is small beside a rack takes a whole instance of its LLM all the same, so that work alone
     (:func:`procure.check.arithmetic.least_load`) is told to fit where instances do not.
@@ -48,7 +48,7 @@ def whole_instances(supply: Supply) -> list[Finding]:
 
 
 def least_taken(supply: Supply, t: int, kinds: list[InstanceRow]) -> float:
-    """Least share of what stands, the same on every SKU, that whole instances take; inf where one has no place.
+    """Least share of what stands or is for rent, the same on every SKU, of whole instances; inf where one has no place.
 
     A linear program: each LLM and role is spread over the deployments that stand, and takes there its part of one
     instance or of those that carry its load, whichever is more. Never more than whole ones take, sites left out.
@@ -56,7 +56,7 @@ def least_taken(supply: Supply, t: int, kinds: list[InstanceRow]) -> float:
     from scipy.optimize import linprog
 
     stands = [
-        row for row in kinds if supply.firm[row.sku][t] > 0 and (not row.lpx_sku or supply.firm[row.lpx_sku][t] > 0)
+        row for row in kinds if supply.most[row.sku][t] > 0 and (not row.lpx_sku or supply.most[row.lpx_sku][t] > 0)
     ]
     needs = sorted({row.llm for row in kinds})
     roles = {llm: sorted({str(row.role) for row in kinds if row.llm == llm}) for llm in needs}
@@ -69,7 +69,7 @@ def least_taken(supply: Supply, t: int, kinds: list[InstanceRow]) -> float:
     for i, row in enumerate(stands):
         equal[wanted.index((row.llm, str(row.role))), i] = 1.0
         upper[skus.index(row.sku), i] = max(row.load, 1.0) * row.units
-    upper[:, -1] = [-float(supply.firm[sku][t]) for sku in skus]
+    upper[:, -1] = [-float(supply.most[sku][t]) for sku in skus]
     cost = np.append(np.zeros(len(stands)), 1.0)
     answer = linprog(cost, A_ub=upper, b_ub=np.zeros(len(skus)), A_eq=equal, b_eq=np.ones(len(wanted)), method="highs")
     return float(answer.fun) if answer.status == 0 else float("inf")

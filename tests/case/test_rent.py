@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 import pytest
 from solved_case import built
-from tiny_case import quarter_names, tiny
+from tiny_case import fleet, quarter_names, tiny
 
 from procure.case import Case
 from procure.check import check_case
@@ -99,6 +99,28 @@ def test_a_location_that_is_spelt_nearly_as_a_site_is_doubted():
     made = case({"site": "frankfrut", "usd_per_gpu_hour": 1.0}, sites=site)
     assert [(d.file, d.column) for d in made.doubts] == [("rent.csv", "site")]
     assert not case({"site": "frankfurt", "usd_per_gpu_hour": 1.0}, sites=site).doubts
+
+
+@pytest.mark.parametrize("instance_gpus", [None, 4])
+def test_rent_bridges_the_time_before_own_orders_arrive(instance_gpus):
+    """Racks come two quarters from now. Ten servers for rent, two of which run, carry what a fleet of ten does."""
+    late = {("gb300-nvl72", "available_from"): QUARTERS[2]}
+    chat: dict[str, Any] = {"card": "gpt-oss-120b"}
+    if instance_gpus:
+        chat["instance_gpus"] = instance_gpus
+    stated: dict[str, Any] = {"workloads": {"chat": chat}, "figures": late, "peaks": {"chat": [20.0, 20.0, 20.0]}}
+    if instance_gpus:
+        stated["settings"] = {"whole_instances_up_to": 50.0}
+    offer = {"usd_per_gpu_hour": 1.0, "most_units": 10}
+    bridge = check_case(case(offer, rented=("o", 2, "2026Q4", QUARTERS[0]), **stated))
+    owned = check_case(tiny(tables={"fleet": fleet(("a", "hgx-h200", 10, "2025Q1", 3e5))}, **stated))
+    few = check_case(case({**offer, "most_units": 1}, **stated))
+    told, same, short = (f[f["finding"].str.contains("before own orders")] for f in (bridge, owned, few))
+    assert told["quarter"].tolist() == QUARTERS[:2] * (2 if instance_gpus else 1)
+    assert told["holds"].all()
+    assert told["value"].tolist() == pytest.approx(same["value"].tolist())
+    assert short["value"].tolist() == pytest.approx((10 * told["value"]).tolist())
+    assert bridge["detail"].str.contains("8 hgx-h200 for rent counted in").sum() == 1
 
 
 def test_what_can_be_rented_counts_where_arithmetic_asks_what_can_stand():
