@@ -38,7 +38,7 @@ def coincidence(instance: Instance, *, by_clock: bool | None = None) -> list[dic
     """
     loads = instance.rows(Workload)
     if by_clock is None:
-        by_clock = instance.settings.get("dayparts", "peak") == "clock"
+        by_clock = instance.settings["dayparts"] == "clock"
     if not by_clock:
         return [{row.workload: 1.0 for row in loads}]
     hours = {row.daypart: row.hours_per_day for row in instance.rows(Daypart)}
@@ -82,7 +82,7 @@ def coinciding(each: pd.Series, factors: list[dict[str, float]]) -> pd.Series:
 
 def spared_by_clock(instance: Instance) -> dict[int, float]:
     """Share of the power for the demand that sizing by clock hour spares at most, by quarter; none where it is so."""
-    if instance.settings.get("dayparts", "peak") == "clock":
+    if instance.settings["dayparts"] == "clock":
         return {}
     each = power_for_demand(instance)
     peak, clock = (coinciding(each, coincidence(instance, by_clock=by_clock)) for by_clock in (False, True))

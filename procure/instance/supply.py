@@ -35,7 +35,7 @@ from procure.instance.tables import (
 )
 from procure.quarter import HOURS_PER_QUARTER, Quarter
 from procure.rules import failures
-from procure.schema import Origin, Resource, Role, SkuKind
+from procure.schema import BYTES_PER_GBIT, Origin, Resource, Role, SkuKind
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -474,9 +474,6 @@ def _upkeep(case: Case) -> pd.DataFrame:
                 )
             )
     return Upkeep.frame(rows)
-
-
-BYTES_PER_GBIT = 1e9 / 8
 
 
 def links(case: Case) -> list[LinkRow]:

@@ -27,7 +27,7 @@ from procure.plan.tables import (
 )
 from procure.quarter import Quarter, quarter_ranges
 from procure.rules.objective import Objective
-from procure.schema import CostLine, Lost, OrderChange, Span, Unit
+from procure.schema import BYTES_PER_GBIT, CostLine, Lost, OrderChange, Span, Unit
 from procure.timekey import grouped, summed, unmixed
 
 NO_LOSS = 1e-6
@@ -36,8 +36,6 @@ UNCOUNTED = 0.05
 """Racks beyond which it is said what whole instances would add."""
 LINK = "link bandwidth"
 """Rows of the limits that are links'."""
-BYTES_PER_S_OF_GBIT = 1e9 / 8
-"""A Gbit/s in B/s."""
 FULL = 1e-3
 """A link with less than this share left is full."""
 WHOLE = "whole plan"
@@ -343,7 +341,7 @@ def link_sentences(plan: Plan) -> list[str]:
         rate = sum(r.requests_per_s for r in mine)
         seconds = sum(r.requests_per_s * r.transfer_s for r in mine) / rate
         used = "full" if row.used > (1.0 - FULL) * row.limit else share(row.used / row.limit)
-        egress, most = (bytes_per_s / BYTES_PER_S_OF_GBIT for bytes_per_s in (row.used, row.limit))
+        egress, most = (bytes_per_s / BYTES_PER_GBIT for bytes_per_s in (row.used, row.limit))
         sentences.append(
             f"{row.site} {row.item}: {rounded(egress)} of {rounded(most)} Gbit/s ({used}) at the peak of "
             f"{row.quarter}, {rounded(rate)} requests/s prefilled at {row.site}; sending one takes "

@@ -3,6 +3,7 @@
 from procure.schema.column import MOST, Column, Table
 from procure.schema.row import Row, col, row
 from procure.schema.vocabulary import (
+    BYTES_PER_GBIT,
     RECOMPUTE,
     CacheLoss,
     CostLine,
@@ -19,6 +20,7 @@ from procure.schema.vocabulary import (
 )
 
 __all__ = [
+    "BYTES_PER_GBIT",
     "MOST",
     "RECOMPUTE",
     "CacheLoss",

@@ -217,6 +217,10 @@ class Role(StrEnum):
     BOTH = "both"
 
 
+BYTES_PER_GBIT = 1e9 / 8
+"""Bandwidths that a planner states are in Gbit/s, tables hold B/s."""
+
+
 class Unit(StrEnum):
     """Base units that readers see larger: amounts over ``scale`` are in the unit ``shown``."""
 

@@ -131,11 +131,11 @@ def test_load_of_one_workload_on_one_pool_is_what_hand_arithmetic_gives(case):
         ],
     }
     tables = {name: pd.DataFrame(rows.get(name, []), columns=list(table.by_column)) for name, table in TABLES.items()}
-    supply = Supply(case, Instance(tables, {}))
+    supply = Supply(case, Instance(tables, {"dayparts": "peak"}))
     assert least_load(supply, 0, reuse=False) == pytest.approx(10 * 3 / (50 * 0.6))
     assert least_load(supply, 0, reuse=True) == pytest.approx(10 * (2 + 0.6) / (50 * 0.6))
     late = tables["prefill"].assign(late_share=[1.0, 0.0])
-    supply = Supply(case, Instance({**tables, "prefill": late}, {}))
+    supply = Supply(case, Instance({**tables, "prefill": late}, {"dayparts": "peak"}))
     assert least_load(supply, 0, reuse=True) == np.inf  # 60% must be prefilled in full, and only 10% may be late
 
 
