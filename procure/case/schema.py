@@ -339,6 +339,11 @@ class Expansion(Row):
         "Its power pays the site's rent, as a leased shell does; else its capital is all that it costs.",
         empty="premise column/expansions.pays_rent",
     )
+    order_until: str = col(
+        "Last quarter in which it can be ordered, as an offer or a hold ends then; it lapses without a fee.",
+        kind="quarter",
+        empty="no end",
+    )
 
 
 @row("rent", when_absent="Nothing can be rented.")

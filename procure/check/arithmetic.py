@@ -387,7 +387,8 @@ def _power(supply: Supply) -> list[Finding]:
     rows: list[Finding] = []
     built = _of_power(supply.table("site_limits")).groupby("t")["limit"].sum()
     adds = _of_power(supply.table("expansion_adds"))
-    steps = supply.table("expansions").merge(adds, on=["site", "expansion"])
+    offered = supply.table("expansions")
+    steps = offered[offered["last_order_t"] >= 0].merge(adds, on=["site", "expansion"])
     for t, limit in zip(built.index.tolist(), built.tolist(), strict=True):
         ready = steps[steps["lead_quarters"] <= t]
         most = float(limit) + float((ready["adds"] * ready["max_count"]).sum())

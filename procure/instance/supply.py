@@ -362,10 +362,14 @@ def _rented(case: Case) -> pd.DataFrame:
 
 
 def _expansions(case: Case) -> pd.DataFrame:
-    return Expansion.frame(
-        Expansion(r.site, r.expansion, math.ceil(r.lead_quarters), r.max_count, r.capex_usd)
-        for r in given.Expansion.rows(case.tables["expansions"])
-    )
+    rows = []
+    for r in given.Expansion.rows(case.tables["expansions"]):
+        lead = math.ceil(r.lead_quarters)
+        last = len(case.quarters) - 1 - lead
+        if r.order_until:
+            last = min(last, Quarter(r.order_until).index - case.quarters[0].index)
+        rows.append(Expansion(r.site, r.expansion, lead, r.max_count, r.capex_usd, max(last, -1)))
+    return Expansion.frame(rows)
 
 
 def _expansion_adds(case: Case) -> pd.DataFrame:

@@ -176,6 +176,7 @@ class Expansion(Row):
     lead_quarters: int = col("whole quarters until it can be used", unit="quarters")
     max_count: int = col("most of them")
     capex_usd: float = col("USD each, paid when ordered", unit="USD")
+    last_order_t: int = col("last quarter in which it can be ordered, to be ready in the horizon; negative for none")
 
 
 @row("expansion_adds")

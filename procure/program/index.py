@@ -176,10 +176,7 @@ class Index:
         self.pods_at = {row.site: row for row in instance.rows(PodPlaces)}
         self.expansion = {(row.site, row.expansion): row for row in instance.rows(Expansion)}
         self.expansion_orders = [
-            (site, name, t)
-            for (site, name), row in self.expansion.items()
-            for t in self.t
-            if t + int(row.lead_quarters) < self.horizon
+            (site, name, t) for (site, name), row in self.expansion.items() for t in self.t if t <= row.last_order_t
         ]
 
     def _rent(self) -> None:

@@ -140,6 +140,7 @@ class BruteForce:
             for r in self.service.records["expansions"]
             for t in range(self.end)
             if t + math.ceil(r.lead_quarters) < self.end
+            and not (isinstance(r.order_until, str) and self.quarters[t] > Quarter(r.order_until))
         ]
 
     def choices(self) -> Iterator[Choice]:

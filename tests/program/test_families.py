@@ -335,7 +335,7 @@ def few_positions(tables: Tables) -> None:
 
 def one_hall_is_not_enough(tables: Tables) -> None:
     few_positions(tables)
-    rows(tables, "expansions", (SITE, "hall", 0, 1, 1e5))
+    rows(tables, "expansions", (SITE, "hall", 0, 1, 1e5, 2))
     rows(tables, "expansion_adds", (SITE, "hall", "positions", 3.0))
 
 
@@ -664,7 +664,7 @@ def prompts_late_within_the_share(tables: Tables) -> None:
 
 
 def hall_that_is_not_needed(tables: Tables) -> None:
-    rows(tables, "expansions", (SITE, "hall", 1, 1, 1e5))
+    rows(tables, "expansions", (SITE, "hall", 1, 1, 1e5, 1))
     rows(tables, "expansion_adds", (SITE, "hall", "positions", 3.0))
 
 

@@ -148,7 +148,7 @@ def half_out_of_reach(tables: Any) -> None:
 
 
 def hall(tables: Any) -> None:
-    rows(tables, "expansions", (SITE, "hall", 1, 2, 7e6))
+    rows(tables, "expansions", (SITE, "hall", 1, 2, 7e6, 1))
     rows(tables, "expansion_adds", (SITE, "hall", "power_kw", 500.0))
     rows(tables, "site_limits", (1, SITE, "power_kw", 3_000.0))
 
