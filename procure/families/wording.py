@@ -135,3 +135,12 @@ class Words:
     spared: tuple[str, ...] = ()
     no_limit: str = ""
     no_cause: str = ""
+
+
+def figure(number: float, digits: int = 6) -> str:
+    """A number with thousands separators and so many figures, never in powers of ten below a quadrillion."""
+    if abs(number) >= 1e15:
+        return f"{number:.{digits}g}"
+    if float(number).is_integer() or abs(number) >= 10.0 ** (digits - 1):
+        return f"{number:,.0f}"
+    return f"{number:,.{digits}g}"

@@ -14,6 +14,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescap
 from markupsafe import Markup
 from matplotlib.figure import Figure
 
+from procure.families import wording
 from procure.plan import Plan, Status
 from procure.plan.tables import TABLES, Check, Cost
 from procure.plan.unit_costs import cost_warnings
@@ -194,7 +195,7 @@ def figure(value: Any) -> str:
     number = as_number(value)
     if number is None:
         return ""
-    return number if isinstance(number, str) else words.figure(number)
+    return number if isinstance(number, str) else wording.figure(number)
 
 
 def figure_or_none(number: float) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 import pandas as pd
 
 from procure.families.contents import given_limits
+from procure.families.wording import figure
 from procure.plan import Plan, Status
 from procure.plan.rents import recommended_rents
 from procure.plan.sales import sales_summary
@@ -199,17 +200,8 @@ def binding_sentences(plan: Plan) -> tuple[list[str], list[str]]:
     return outside, inside
 
 
-def figure(number: float) -> str:
-    """A number with thousands separators and up to six figures, never in powers of ten below a quadrillion."""
-    if abs(number) >= 1e15:
-        return f"{number:.6g}"
-    if float(number).is_integer() or abs(number) >= 1e5:
-        return f"{number:,.0f}"
-    return f"{number:,.6g}"
-
-
 def rounded(number: float, digits: int = 3) -> str:
-    """A number to so many significant digits, written as :func:`figure` writes it: 1,400 and not 1.4e+03."""
+    """A number to so many significant digits, never in powers of ten below a quadrillion: 1,400 and not 1.4e+03."""
     return figure(float(f"{number:.{digits}g}"))
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from procure.families import contents
-from procure.families.wording import Broken
+from procure.families.wording import Broken, figure
 from procure.instance import Instance
 from procure.solver import held
 from procure.solver.compile import Compiled
@@ -26,7 +26,7 @@ def in_words(family: str, key: Sequence[Any], over: float, quarters: list[str]) 
     """A broken row as a planner says it: quarter, limit, site, by how much."""
     words = contents.row_words().get(family)
     if words is None:  # a family that brings no words of its own
-        return f"{family}[{', '.join(map(str, key))}] exceeded by {over:,.6g}"
+        return f"{family}[{', '.join(map(str, key))}] exceeded by {figure(over)}"
     limit, unit, scale = words.limit, words.unit, words.scale
     when, where, about = "", "", []
     for name, value in zip(words.key, key, strict=True):
@@ -41,7 +41,7 @@ def in_words(family: str, key: Sequence[Any], over: float, quarters: list[str]) 
         elif name != "-":
             about.append(str(value))
     of = f" ({', '.join(about)})" if about else ""
-    return f"{when}{limit}{where} exceeded by {over * scale:,.6g} {unit}{of}"
+    return f"{when}{limit}{where} exceeded by {figure(over * scale)} {unit}{of}"
 
 
 def smallest_violation(compiled: Compiled, options: Options, instance: Instance) -> list[str]:

@@ -202,10 +202,11 @@ def _promises(case: Case, instance: Instance, workload: str, short: Sequence[Sho
         yield Lever(f"TPS/User of {workload}", "tokens/s", tps, SLOWEST * tps, _scaled(speeds, tps))
     load = load_cells(case, workload)
     yield Lever(f"load of {workload}", "of the forecast", 1.0, 0.0, _scaled(load, 1.0), eases=False)
-    yield Lever(
-        f"start of {workload}", "quarters later", 0.0, float(len(case.planned) - 1), _starts(case, workload),
-        whole=True, eases=False,
-    )  # fmt: skip
+    if len(case.planned) > 1:
+        yield Lever(
+            f"start of {workload}", "quarters later", 0.0, float(len(case.planned) - 1), _starts(case, workload),
+            whole=True, eases=False,
+        )  # fmt: skip
 
 
 def _lead_times(case: Case) -> Iterable[Lever]:

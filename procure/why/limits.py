@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from procure.case import Case
 from procure.errors import Fault, InputError
 from procure.families import contents
-from procure.families.wording import Full, Moved
+from procure.families.wording import Full, Moved, figure
 from procure.instance import Instance
 from procure.plan import Plan
 from procure.plan.tables import Limit
@@ -90,10 +90,10 @@ def question(candidate: Candidate, doubled: bool = False) -> Question:
     """What one more unit of a limit is worth, or twice as much of it: half as much, where less eases."""
     moved, up = candidate.moved, candidate.step > 0
     value = moved.value * (2.0 if up else 0.5) if doubled else moved.value + candidate.step
-    step = (DOUBLED if up else HALVED) if doubled else f"{candidate.step:+,.6g} {moved.unit}"
+    step = (DOUBLED if up else HALVED) if doubled else f"{'+' if up else ''}{figure(candidate.step)} {moved.unit}"
     return Question(
         Kind.LIMIT,
-        f"{candidate.name} ({moved.value:,.6g} {moved.unit})",
+        f"{candidate.name} ({figure(moved.value)} {moved.unit})",
         step,
         {moved.path: value},
         Relation.EASES,

@@ -6,10 +6,11 @@ from collections.abc import Callable, Iterator, Sequence
 
 from procure.case import Case
 from procure.errors import Fault, InputError
+from procure.families.wording import figure
 from procure.instance import Instance
 from procure.plan.summary import Short
 from procure.study.change import Change
-from procure.why.levers import Lever, choices, levers, load_cells
+from procure.why.levers import FIGURES, Lever, choices, levers, load_cells
 from procure.why.question import Answer, Kind, Question, Relation, Verdict
 from procure.why.serve import Found, OutOfTime, Trial, alone, shared, together
 
@@ -86,7 +87,7 @@ def _each(
             continue
         most = lever.at(lever.most)
         way = "up" if lever.far > lever.start else "down"
-        question = _question(about, f"{lever.name} {way} to {most:,.7g} {lever.unit}", lever.put(most))
+        question = _question(about, f"{lever.name} {way} to {figure(most, FIGURES)} {lever.unit}", lever.put(most))
         yield Answer(question, Verdict.NOT_ENOUGH), None
     for choice in choices(case, target):
         question = _question(about, f"{choice.name} {choice.what}", choice.change)

@@ -8,11 +8,12 @@ from dataclasses import dataclass, field
 
 from procure.case import Case
 from procure.errors import InputError
+from procure.families.wording import figure
 from procure.instance import Cache, Instance, build
 from procure.solver.highs import Options
 from procure.solver.servable import ANY_COST
 from procure.study.change import Change, Effort, changed
-from procure.why.levers import Lever
+from procure.why.levers import FIGURES, Lever
 
 PART = 0.01
 """Of a change: so much less of it does not do."""
@@ -86,8 +87,8 @@ class Found:
 
 def _words(lever: Lever, value: float) -> str:
     if lever.start == 0.0:
-        return f"{lever.name} {value:g} {lever.unit}"
-    return f"{lever.name} {lever.start:,.7g} → {value:,.7g} {lever.unit}"
+        return f"{lever.name} {figure(value)} {lever.unit}"
+    return f"{lever.name} {figure(lever.start, FIGURES)} → {figure(value, FIGURES)} {lever.unit}"
 
 
 def smallest(lever: Lever, trial: Trial, beside: Change | None = None) -> float | None:

@@ -17,12 +17,13 @@ from typer.testing import CliRunner
 
 from procure.cli import build_app
 from procure.errors import InputError
+from procure.families.wording import figure
 from procure.plan import Plan
 from procure.plan.tables import TABLES
 from procure.quarter import quarter_ranges
 from procure.report import plot_sweep, print_plan, write_page, write_pictures
 from procure.report.page import costs, render
-from procure.report.words import binding_sentences, figure, share, status_sentence, usd
+from procure.report.words import binding_sentences, rounded, share, status_sentence, usd
 
 HOSTILE = "<script>alert(1)</script>[red]$x$_{&\"'"
 VOID = {"meta", "br", "link", "img", "hr", "input"}
@@ -173,6 +174,8 @@ def test_numbers_read_as_they_are() -> None:
         "0.0%", "less than 0.1%", "50.0%", "more than 99.9%", "100.0%",
     ]  # fmt: skip
     assert [figure(7e6), figure(0.1), figure(1234.5678), figure(2e15)] == ["7,000,000", "0.1", "1,234.57", "2e+15"]
+    assert [figure(5052740.5), figure(1234567.8, 7), figure(0.07801671, 7)] == ["5,052,740", "1,234,568", "0.07801671"]
+    assert [rounded(1396.0), rounded(1436.0, 2), rounded(0.0127976)] == ["1,400", "1,400", "0.0128"]
     assert quarter_ranges(["2028Q1", "2027Q4", "2027Q1"]) == "2027Q1, 2027Q4 to 2028Q1"
 
 

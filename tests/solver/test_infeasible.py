@@ -61,7 +61,7 @@ def test_a_least_share_that_cannot_be_served_is_told_with_the_share_that_can(met
     case = tiny(
         peaks={"chat": [110, 60, 60]}, workloads={"chat": {"min_served_share": 0.95}}, sites=({"positions": 1.5},)
     )
-    told = "2027Q1: chat asks for 95.00% served at least, 42.15% can be within all other limits"
+    told = "2027Q1: chat asks for 95.00% served at least, 42.15% at most can be within all other limits"
     assert reasons(case, method) == [told]
 
 

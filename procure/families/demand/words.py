@@ -10,7 +10,7 @@ def short_of_least_share(broken: Broken) -> str:
     """What a workload can be served at most within all other limits, and the share that is asked for at least."""
     at, workload = broken.key
     asked, can = 1.0 - broken.limit, 1.0 - broken.limit - broken.over
-    told = f"{workload} asks for {asked:.2%} served at least, {can:.2%} can be within all other limits"
+    told = f"{workload} asks for {asked:.2%} served at least, {can:.2%} at most can be within all other limits"
     return f"{at.among(broken.quarters)}: {told}"
 
 
