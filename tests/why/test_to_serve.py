@@ -72,6 +72,8 @@ def test_links_offers_of_rent_and_operating_budgets_can_be_moved():
     (running,) = [lever for lever in levers(case, built(case), []) if lever.name.startswith("operating budget")]
     assert (running.name, running.start) == ("operating budget of 2027Q1, others in proportion", 4e5)
     assert running.put(8e5) == {"budget/2027Q1/opex_usd": 8e5}  # of the planned quarter
+    short = [{"quarter": "2027Q1", "workload": "chat", "share": 0.2, "cause": ""}]
+    assert all(lever.most > 0 for lever in levers(case, built(case), short))  # no later start within one quarter
     case = rich()
     assert {"rent of old": 3.0, "rent of new": 1.0}.items() <= {
         lever.name: lever.start for lever in levers(case, built(case), [])
