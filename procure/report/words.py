@@ -399,8 +399,10 @@ def mode_sentences(plan: Plan) -> list[str]:
 def loss_sentences(plan: Plan) -> tuple[list[str], list[str]]:
     """What each loss takes in the planned quarter in which it takes most against what is left.
 
-    First losses after which not all loads have what they need, then those that the units left carry.
+    First losses after which not all loads have what they need, then those that the units left carry. A plan that is
+    sized by clock hour may have fewer units than its loads take at all their peaks at once, where losses are counted.
     """
+    by_clock = not plan.tables["day"].empty
     worst: dict[tuple[str, Lost, str, str], Survival] = {}
     planned = set(planned_quarters(plan))
     for row in plan.rows(Survival):
@@ -409,7 +411,8 @@ def loss_sentences(plan: Plan) -> tuple[list[str], list[str]]:
             worst[key] = row
     short = [row for row in worst.values() if row.short_share > NO_LOSS]
     rest = [row for row in worst.values() if row.short_share <= NO_LOSS]
-    return [_loss(row) for row in sorted(short, key=lambda r: -r.short_share)], [_loss(row) for row in rest]
+    short.sort(key=lambda r: -r.short_share)
+    return [_loss(row, by_clock) for row in short], [_loss(row, by_clock) for row in rest]
 
 
 def _tighter(row: Survival, other: Survival) -> bool:
@@ -418,7 +421,7 @@ def _tighter(row: Survival, other: Survival) -> bool:
     )
 
 
-def _loss(row: Survival) -> str:
+def _loss(row: Survival, by_clock: bool) -> str:
     """One loss, as ``without cmx:cmx-enclosure at lakeside coding needs 74.6 of 41 vr-nvl72 in 2027Q3 (...)``."""
     lost = {
         Lost.RACK: f"with one {row.lost} fewer at {row.site}",
@@ -431,7 +434,8 @@ def _loss(row: Survival) -> str:
     short = row.short_share > NO_LOSS
     told = f"{share(row.short_share)} is not there" if short else "enough"
     amounts = f"{row.racks_needed:,.1f} of {figure(max(row.racks_there, 0.0))} {row.sku}"
-    text = f"{lost} the load{beside} needs {amounts} in {row.quarter}: {told}"
+    when = f"{row.quarter}, all at their own peaks" if by_clock else row.quarter
+    text = f"{lost} the load{beside} needs {amounts} in {when}: {told}"
     if row.asked:
         text += f"; {row.asked} must be served then" + (", others are shed" if short else "")
     if row.loss is Lost.RACK and row.likely_down > 1:

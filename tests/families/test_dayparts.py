@@ -17,7 +17,7 @@ from procure.check import check_case
 from procure.report import print_plan
 from procure.report.day import day_sentences
 from procure.report.page import render
-from procure.report.words import share
+from procure.report.words import loss_sentences, share
 from procure.report.workbook import build as sheets_of
 
 GB = "gb300-nvl72"
@@ -233,6 +233,8 @@ def test_a_plan_says_how_full_the_hours_are_and_what_waits_for_which():
     assert pool.endswith(f"; {together:,.1f} if all peaks fell together.")
     assert f"{share(night)} at 17-09" in batch
     assert all(sentence in text for sentence in (pool, batch) for text in shown(plan))
+    (lost,) = (sentence for group in loss_sentences(plan) for sentence in group if f"one {GB} fewer" in sentence)
+    assert ", all at their own peaks: " in lost  # which the fleet of the busiest hour need not carry
     sheet = next(sheet for sheet in sheets_of(plan) if sheet.name == "Day")
     sums = [row for (row, _), cell in sheet.cells.items() if cell.content == "busy racks"]
     assert max(sheet.cells[row, 8].value for row in sums) == pytest.approx(most)
@@ -245,6 +247,7 @@ def test_a_plan_at_one_peak_says_what_the_clock_could_spare_and_is_held_to_it():
     told = plan.summary["coincident_peak"]
     kw = [check_case(case_of(4e6, dayparts=mode)).query("unit == 'kW'")["value"].iloc[0] for mode in ("peak", "clock")]
     assert told["spared_share"] == pytest.approx(1 - kw[1] / kw[0])
+    assert not any("own peaks" in sentence for group in loss_sentences(plan) for sentence in group)
     (sentence,) = day_sentences(plan)
     assert sentence.startswith("Sized at one coincident peak")
     assert f"up to {share(told['spared_share'])} less power" in sentence
