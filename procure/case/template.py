@@ -204,6 +204,10 @@ def comment(table: Table, column: Column, quoted: Any, *, first: bool) -> str:
     return "\n".join(lines)
 
 
+_NAMED_IN = {"workload": "workloads", "site": "sites", "place": "sites", "offer": "rent"}
+"""Sheet whose first column has the names of a reference; a place may be the location of a provider too."""
+
+
 def _validation(column: Column, lists: _Lists) -> dict[str, Any]:
     if column.kind == "choice":
         return {"validate": "list", "source": list(column.choices)}
@@ -211,10 +215,12 @@ def _validation(column: Column, lists: _Lists) -> dict[str, Any]:
         return {"validate": "list", "source": ["TRUE", "FALSE"]}
     if column.kind == "quarter":
         return {"validate": "list", "source": lists.range("quarter"), "error_message": "A quarter such as 2027Q1."}
-    if column.reference in ("workload", "site"):
-        sheet = "workloads" if column.reference == "workload" else "sites"
-        source = f"={sheet}!$A$2:$A${ROWS + 1}"
-        return {"validate": "list", "source": source, "error_message": f"A {column.reference} of the sheet {sheet}."}
+    if column.reference in _NAMED_IN:
+        sheet = _NAMED_IN[column.reference]
+        rule = {"validate": "list", "source": f"={sheet}!$A$2:$A${ROWS + 1}"}
+        if column.reference == "place":
+            return {**rule, "error_type": "warning", "error_message": "No site of the sheet sites; a provider is fine."}
+        return {**rule, "error_message": f"A name of the sheet {sheet}: {column.reference}."}
     if column.reference in lists.items:
         # Own cards, SKUs of hardware, and own curves are names too: warn, do not refuse.
         words = f"Not a packaged {column.reference.replace('_', ' ')}; your own is fine."
