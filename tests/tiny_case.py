@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -25,6 +26,12 @@ SITE_COLUMNS = {
     "electricity_usd_per_kwh": 0.08,
     "space_usd_per_kw_month": 150.0,
 }
+
+OFFICE = pd.DataFrame(
+    [("office", 9, 17, 4.0), ("office", 17, 9, 1.0)], columns=["shape", "from_hour", "to_hour", "load"]
+)
+"""Eight hours at the peak, sixteen at a quarter of it."""
+ROOM = {"positions": 90.0, "power_kw": 5e4, "area_m2": 4e3, "pods_max": 9}
 
 
 def quarter_names(count: int) -> list[str]:
@@ -169,6 +176,54 @@ def order_to_change(**settings: Any) -> Case:
     )  # fmt: skip
     peaks = {"chat": [0, 80, 80, 160, 160]}
     return tiny(skus=(), peaks=peaks, planned=3, tables={"orders": firm}, settings=settings)
+
+
+def racks_short_of_power(mode: str = "by_quarter", power_kw: float = 1_300.0, **stated: Any) -> Case:
+    """Power for five racks at Max-P, or for six of which four save; from the third quarter on for six."""
+    sites = (
+        {"power_kw": power_kw, "positions": 60.0},
+        {"power_kw": 1_500.0, "positions": 60.0, "from_quarter": "2027Q3"},
+    )
+    return tiny(skus=("vr-nvl72",), peaks={"chat": [360, 340, 340]}, sites=sites, workloads={"chat": stated},
+                settings={"power_modes": mode})  # fmt: skip
+
+
+def worn_drives(how: str, dwpd: float = 0.1, flash_writes: str = "write_through") -> Case:
+    """Two racks with a kit each, short of racks, so that whatever saves rack time is kept; drives that wear."""
+    host, kit = "vr-nvl72", "ssd-kit-vr-nvl72"
+    figures = {(kit, "endurance_dwpd"): dwpd, (kit, "store_bytes"): 5e14, (host, "dram_usable_share_kv"): 0.03,
+               (host, "hbm_bytes_per_gpu"): 60e9}  # fmt: skip
+    standing = fleet(("a", host, 2, "2026Q4", 7e6), ("a", kit, 2, "2026Q4", 5e4)).assign(retirable=False)
+    return tiny(skus=(), peaks={"agent": [50.0] * 3}, sites=({"positions": 3.6},), figures=figures,
+                workloads={"agent": {"scenario": "coding-agentic", "context_cap_tokens": 131_072}},
+                tables={"fleet": standing},
+                settings={"cache_moves": how, "flash_writes": flash_writes, **token_worth(60.0)})  # fmt: skip
+
+
+def by_hours(
+    requests_per_day: float = 0.0,
+    *,
+    later: float | None = None,
+    dayparts: str = "clock",
+    ttft_s: float = math.nan,
+    **other: Any,
+) -> Case:
+    """Sixty requests/s in the office hours, as many ``later`` hours later, and a batch of so many requests a day."""
+    quarters = [f"2027Q{q}" for q in (1, 2, 3)]
+    workloads: dict[str, dict[str, Any]] = {"day": {"day_shape": "office", "reuse_curve": "none"}}
+    rows: list[dict[str, Any]] = [{"workload": "day", "peak_requests_per_s": 60.0}]
+    if not math.isnan(ttft_s):
+        workloads["day"]["ttft_s"] = ttft_s
+    if requests_per_day:
+        workloads["batch"] = {"scenario": "offline"}
+        rows.append({"workload": "batch", "requests_per_day": requests_per_day})
+    if later is not None:
+        workloads["far"] = {**workloads["day"], "clock_shift_hours": later}
+        rows.append({"workload": "far", "peak_requests_per_s": 60.0})
+    forecast = pd.DataFrame([{"quarter": quarter, **row} for quarter in quarters for row in rows])
+    peaks = {name: [1.0] * 3 for name in workloads}
+    return tiny(peaks=peaks, workloads=workloads, sites=(ROOM,), settings={"dayparts": dayparts},
+                tables={"forecast": forecast, "day_shapes": OFFICE}, **other)  # fmt: skip
 
 
 def rich() -> Case:

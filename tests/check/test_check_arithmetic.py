@@ -46,7 +46,7 @@ def findings(case, instance):
 @pytest.mark.slow(seconds=4)
 def test_the_example_passes_its_own_arithmetic(findings):
     assert findings["holds"].all(), show(findings)
-    assert show(findings).endswith("all hold.")
+    assert "all hold." in show(findings)
 
 
 @pytest.mark.slow(seconds=4)

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from rich.console import Console
 from solved_case import Solved, built, planned
-from tiny_case import fleet, tiny
+from tiny_case import by_hours, fleet
 
 import procure
 from procure.check import check_case
@@ -21,39 +21,8 @@ from procure.report.words import loss_sentences, share
 from procure.report.workbook import build as sheets_of
 
 GB = "gb300-nvl72"
-OFFICE = pd.DataFrame(
-    [("office", 9, 17, 4.0), ("office", 17, 9, 1.0)], columns=["shape", "from_hour", "to_hour", "load"]
-)
-"""Eight hours at the peak, sixteen at a quarter of it."""
 SLOW_NIC = 2e8
 """Bytes/s of a GPU, so few that racks are bought for them."""
-ROOM = {"positions": 90.0, "power_kw": 5e4, "area_m2": 4e3, "pods_max": 9}
-
-
-def case_of(
-    requests_per_day: float = 0.0,
-    *,
-    later: float | None = None,
-    dayparts: str = "clock",
-    ttft_s: float = math.nan,
-    **other: Any,
-) -> procure.Case:
-    """Sixty requests/s in the office hours, as many ``later`` hours later, and a batch of so many requests a day."""
-    quarters = [f"2027Q{q}" for q in (1, 2, 3)]
-    workloads: dict[str, dict[str, Any]] = {"day": {"day_shape": "office", "reuse_curve": "none"}}
-    rows: list[dict[str, Any]] = [{"workload": "day", "peak_requests_per_s": 60.0}]
-    if not math.isnan(ttft_s):
-        workloads["day"]["ttft_s"] = ttft_s
-    if requests_per_day:
-        workloads["batch"] = {"scenario": "offline"}
-        rows.append({"workload": "batch", "requests_per_day": requests_per_day})
-    if later is not None:
-        workloads["far"] = {**workloads["day"], "clock_shift_hours": later}
-        rows.append({"workload": "far", "peak_requests_per_s": 60.0})
-    forecast = pd.DataFrame([{"quarter": quarter, **row} for quarter in quarters for row in rows])
-    peaks = {name: [1.0] * 3 for name in workloads}
-    return tiny(peaks=peaks, workloads=workloads, sites=(ROOM,), settings={"dayparts": dayparts},
-                tables={"forecast": forecast, "day_shapes": OFFICE}, **other)  # fmt: skip
 
 
 def busy(plan: procure.Plan, workload: str) -> float:
@@ -74,13 +43,13 @@ def usable(case: procure.Case) -> float:
 
 @pytest.mark.parametrize("requests_per_day", [1.7e6, 4e6, 12e6])
 def test_a_batch_fills_the_night_and_buys_only_what_the_night_does_not_hold(requests_per_day):
-    case = case_of(requests_per_day)
+    case = by_hours(requests_per_day)
     plan = planned(case, gap=1e-6)
     peak, mean = busy(plan, "day"), busy(plan, "batch")
     free = 16 * 0.75 * peak  # rack-hours left free at night below the peak
     level = peak if 24 * mean <= free else (24 * mean + 8 * peak + 16 * 0.25 * peak) / 24
     assert racks(plan) == math.ceil(level / usable(case))
-    on_top = planned(case_of(requests_per_day, dayparts="peak"), gap=1e-6)
+    on_top = planned(by_hours(requests_per_day, dayparts="peak"), gap=1e-6)
     assert racks(on_top) == math.ceil((peak + mean) / usable(case)) > racks(plan)
     placed = plan.tables["deferred"].query("quarter == '2027Q1' and work == 'decode'")
     hours = placed["hours"].map({"09-17": 8, "17-09": 16})
@@ -90,18 +59,18 @@ def test_a_batch_fills_the_night_and_buys_only_what_the_night_does_not_hold(requ
 
 
 def test_batch_that_fits_the_night_leaves_the_fleet_of_the_peak():
-    assert racks(planned(case_of(1.7e6), gap=1e-6)) == racks(planned(case_of(), gap=1e-6))
+    assert racks(planned(by_hours(1.7e6), gap=1e-6)) == racks(planned(by_hours(), gap=1e-6))
 
 
 def test_peaks_at_different_hours_are_not_added_up():
     """Peak and a quarter of another: 1.25, where one peak counts both: 2."""
     apart, together, at_once = (
-        planned(case_of(later=hours, dayparts=mode), gap=1e-6)
+        planned(by_hours(later=hours, dayparts=mode), gap=1e-6)
         for hours, mode in ((10, "clock"), (0, "clock"), (10, "peak"))
     )
     each = busy(apart, "day")
-    assert racks(apart) == math.ceil(1.25 * each / usable(case_of(later=10)))
-    assert racks(together) == racks(at_once) == math.ceil(2 * each / usable(case_of(later=10)))
+    assert racks(apart) == math.ceil(1.25 * each / usable(by_hours(later=10)))
+    assert racks(together) == racks(at_once) == math.ceil(2 * each / usable(by_hours(later=10)))
 
 
 def test_energy_follows_the_requests_of_the_day_wherever_they_run():
@@ -109,13 +78,13 @@ def test_energy_follows_the_requests_of_the_day_wherever_they_run():
     standing = {"fleet": fleet(("a", GB, 4, "2026Q1", 4e6)).assign(retirable=False)}
     power = []
     for mode in ("clock", "peak"):
-        cash = planned(case_of(4e6, dayparts=mode).replace(tables=standing), gap=1e-6).tables["cash"]
+        cash = planned(by_hours(4e6, dayparts=mode).replace(tables=standing), gap=1e-6).tables["cash"]
         power.append(cash[(cash["line"] == "power") & (cash["quarter"] == "2027Q1")]["cash_usd"].sum())
     assert power[0] == pytest.approx(power[1], rel=1e-6)
 
 
 def test_the_table_of_the_day_adds_up():
-    plan = planned(case_of(4e6), gap=1e-6)
+    plan = planned(by_hours(4e6), gap=1e-6)
     day = plan.tables["day"].query("quarter == '2027Q1'").set_index("hours")
     assert day.loc["17-09", "racks"] == pytest.approx(0.25 * day.loc["09-17", "racks"])
     assert (day["racks"] + day["deferrable_racks"] <= day["usable_racks"] + 1e-6).all()
@@ -153,7 +122,7 @@ CHANGES: list[tuple[str, str, Any, str]] = [
 
 @pytest.mark.parametrize(("table", "column", "change", "check"), CHANGES)
 def test_each_column_is_held_against_the_others(table, column, change, check):
-    case = case_of(4e6)
+    case = by_hours(4e6)
     plan = planned(case, gap=1e-6)
     frame = plan.tables[table]
     row = frame.index[frame["quarter"] == "2027Q1"][-1 if table == "day" else 0]
@@ -163,7 +132,7 @@ def test_each_column_is_held_against_the_others(table, column, change, check):
 
 
 def test_a_row_that_is_left_out_is_named():
-    case = case_of(4e6)
+    case = by_hours(4e6)
     for table, check in (("deferred", WAITS), ("day", TOLD)):
         plan = planned(case, gap=1e-6)
         plan.tables[table] = plan.tables[table].iloc[1:]
@@ -171,7 +140,7 @@ def test_a_row_that_is_left_out_is_named():
 
 
 def test_prefill_away_from_its_decode_is_named():
-    case = case_of(4e6)
+    case = by_hours(4e6)
     plan = planned(case, gap=1e-6)
     frame = plan.tables["deferred"]
     moved = frame[(frame["work"] == "prefill") & (frame["quarter"] == "2027Q1") & (frame["hours"] == "17-09")].index[0]
@@ -183,7 +152,7 @@ def test_prefill_away_from_its_decode_is_named():
 @pytest.mark.parametrize("requests_per_day", [1.7e6, 12e6])
 def test_nics_carry_what_is_placed_in_each_part_of_the_day(requests_per_day):
     """A batch of the night is no dearer than its bytes there; one that is dense moves more than in its mean."""
-    case = case_of(requests_per_day, ttft_s=60.0, figures={(GB, "scale_out_bytes_per_s_per_gpu"): SLOW_NIC})
+    case = by_hours(requests_per_day, ttft_s=60.0, figures={(GB, "scale_out_bytes_per_s_per_gpu"): SLOW_NIC})
     plan = planned(case, gap=1e-6)
     made = built(case)
     sizes = made["handovers"].query("t == 0").set_index(["workload", "bucket"])["bytes"]
@@ -198,13 +167,13 @@ def test_nics_carry_what_is_placed_in_each_part_of_the_day(requests_per_day):
 
 
 def test_decomposition_and_the_whole_program_agree():
-    case = case_of(12e6, later=10)
+    case = by_hours(12e6, later=10)
     parts, whole = (planned(case, gap=1e-6, method=method) for method in ("decomposed", "whole"))
     assert parts.objective_usd == pytest.approx(whole.objective_usd, rel=2e-6)
 
 
 def test_check_counts_by_the_clock_and_says_what_that_saves():
-    peak, clock = (check_case(case_of(4e6, dayparts=mode)) for mode in ("peak", "clock"))
+    peak, clock = (check_case(by_hours(4e6, dayparts=mode)) for mode in ("peak", "clock"))
     told = [found[found["unit"] == "kW"].iloc[0] for found in (peak, clock)]
     assert told[1]["value"] < 0.9 * told[0]["value"]
     saved = 1 - told[1]["value"] / told[0]["value"]
@@ -220,7 +189,7 @@ def shown(plan: procure.Plan) -> tuple[str, str]:
 
 
 def test_a_plan_says_how_full_the_hours_are_and_what_waits_for_which():
-    plan = planned(case_of(4e6), gap=1e-6)
+    plan = planned(by_hours(4e6), gap=1e-6)
     full = plan.tables["day"].query("quarter == '2027Q1'").set_index("hours")
     rate = plan.tables["deferred"].query("quarter == '2027Q1' and work == 'decode'").groupby("hours")["requests_per_s"]
     night = 16 * 3_600 * rate.sum()["17-09"] / 4e6
@@ -242,10 +211,10 @@ def test_a_plan_says_how_full_the_hours_are_and_what_waits_for_which():
 
 
 def test_a_plan_at_one_peak_says_what_the_clock_could_spare_and_is_held_to_it():
-    case = case_of(4e6, dayparts="peak")
+    case = by_hours(4e6, dayparts="peak")
     plan = planned(case, gap=1e-6)
     told = plan.summary["coincident_peak"]
-    kw = [check_case(case_of(4e6, dayparts=mode)).query("unit == 'kW'")["value"].iloc[0] for mode in ("peak", "clock")]
+    kw = [check_case(by_hours(4e6, dayparts=mode)).query("unit == 'kW'")["value"].iloc[0] for mode in ("peak", "clock")]
     assert told["spared_share"] == pytest.approx(1 - kw[1] / kw[0])
     assert not any("own peaks" in sentence for group in loss_sentences(plan) for sentence in group)
     (sentence,) = day_sentences(plan)
@@ -255,13 +224,13 @@ def test_a_plan_at_one_peak_says_what_the_clock_could_spare_and_is_held_to_it():
     for wrong in ({"spared_share": told["spared_share"] + 0.01}, {"quarter": "2027Q2"}):
         plan.summary["coincident_peak"] = {**told, **wrong}  # type: ignore[typeddict-item]
         assert fails(case, plan, "plan.json agrees with the tables")
-    clock = planned(case_of(4e6), gap=1e-6)
+    clock = planned(by_hours(4e6), gap=1e-6)
     assert "coincident_peak" not in clock.summary
     clock.summary["coincident_peak"] = told
-    assert fails(case_of(4e6), clock, "plan.json agrees with the tables")
+    assert fails(by_hours(4e6), clock, "plan.json agrees with the tables")
 
 
 def test_where_nothing_waits_and_peaks_fall_together_nothing_is_said():
-    plan = planned(case_of(later=0, dayparts="peak"), gap=1e-6)
+    plan = planned(by_hours(later=0, dayparts="peak"), gap=1e-6)
     assert day_sentences(plan) == []
     assert "Parts of the day" not in render(plan)

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import io
 from functools import cache
-from typing import Any
 
 import pytest
 from rich.console import Console
 from solved_case import Solved, built, planned
-from tiny_case import at, fleet, tiny
+from tiny_case import at, fleet, racks_short_of_power, tiny
 
-from procure.case import Case
 from procure.check import check_case
 from procure.plan import Plan
 from procure.program import build
@@ -23,19 +21,9 @@ VR = "vr-nvl72"
 KW, ATTACH, SAVED = 227.0, 15.33, 40.0
 
 
-def case(mode: str = "by_quarter", power_kw: float = 1_300.0, **stated: Any) -> Case:
-    """Power for five racks at Max-P, or for six of which four save; from the third quarter on for six."""
-    sites = (
-        {"power_kw": power_kw, "positions": 60.0},
-        {"power_kw": 1_500.0, "positions": 60.0, "from_quarter": "2027Q3"},
-    )
-    return tiny(skus=(VR,), peaks={"chat": [360, 340, 340]}, sites=sites, workloads={"chat": stated},
-                settings={"power_modes": mode})  # fmt: skip
-
-
 @cache
 def saving() -> Solved:
-    return Solved(case(), built(case()), planned(case(), gap=1e-4))
+    return Solved(racks_short_of_power(), built(racks_short_of_power()), planned(racks_short_of_power(), gap=1e-4))
 
 
 def at_maxq(plan: Plan) -> list[tuple[int, int]]:
@@ -54,31 +42,31 @@ def test_racks_save_where_power_is_short_and_are_set_back_where_it_comes():
 
 
 def test_without_the_choice_the_same_power_leaves_requests_unserved():
-    plan = planned(case("max_p"), gap=1e-4)
+    plan = planned(racks_short_of_power("max_p"), gap=1e-4)
     assert plan.status == "short"
     assert plan.tables["power_modes"].empty
     assert set(plan.purchases["count"]) == {5}
 
 
 def test_with_power_enough_nobody_saves_and_the_plan_is_that_of_full_power():
-    chosen, full = (planned(case(mode, power_kw=5_000.0), gap=1e-4) for mode in ("by_quarter", "max_p"))
+    chosen, full = (planned(racks_short_of_power(mode, power_kw=5_000.0), gap=1e-4) for mode in ("by_quarter", "max_p"))
     assert at_maxq(chosen) == [(6, 0)] * 3
     assert chosen.objective_usd == pytest.approx(full.objective_usd, rel=1e-6)
 
 
 def test_both_ways_of_solving_agree():
-    whole = planned(case(), gap=1e-4, method="whole")
+    whole = planned(racks_short_of_power(), gap=1e-4, method="whole")
     assert whole.objective_usd == pytest.approx(saving().plan.objective_usd, rel=1e-4)
     assert at_maxq(whole) == at_maxq(saving().plan)
 
 
 def test_prefill_that_would_be_late_at_maxq_is_held_at_full_power():
     """The longest prompts of chat are late at any power; more of them would be at nine tenths of it."""
-    held = built(case())["full_power_prefill"]["option"].tolist()
+    held = built(racks_short_of_power())["full_power_prefill"]["option"].tolist()
     assert held != []
-    late = built(case())["prefill"].set_index("option")["late_share"]
+    late = built(racks_short_of_power())["prefill"].set_index("option")["late_share"]
     assert (late[held] > 0).all()
-    free = built(case(ttft_s=60.0))
+    free = built(racks_short_of_power(ttft_s=60.0))
     assert free["full_power_prefill"].empty
 
 
@@ -90,7 +78,7 @@ def test_no_hardware_without_a_second_mode_has_one():
 
 @pytest.mark.parametrize("path", ["power_maxq_kw", "maxq_throughput_factor"])
 def test_the_figures_of_the_mode_are_premises_where_a_plan_may_choose(path):
-    at_choice, fixed = case(), case("max_p")
+    at_choice, fixed = racks_short_of_power(), racks_short_of_power("max_p")
     assert f"hardware/{VR}/{path}" in at_choice.rests_on
     assert f"hardware/{VR}/{path}" not in fixed.rests_on
     assert built(at_choice.with_value(f"hardware/{VR}/{path}", "high")).hash != built(at_choice).hash
@@ -126,19 +114,19 @@ def test_terminal_page_and_workbook_say_how_many_save():
     assert told in console.file.getvalue()
     assert told in render(plan)
     assert workbook(plan) is not None
-    assert words.mode_sentences(planned(case("max_p"), gap=1e-4)) == []
+    assert words.mode_sentences(planned(racks_short_of_power("max_p"), gap=1e-4)) == []
 
 
 def test_check_counts_a_fleet_at_maxq_where_the_plan_may_choose():
     """Six racks stand in the power of five."""
     table = fleet(("a", VR, 6, "2026Q4", 7e6)).assign(retirable=False)
     for mode, fits in (("max_p", False), ("by_quarter", True)):
-        made = case(mode).replace(tables={"fleet": table})
+        made = racks_short_of_power(mode).replace(tables={"fleet": table})
         found = check_case(made, built(made)).set_index(["finding", "item"])["holds"]
         assert found["Room for the fleet and firm orders", "a power_kw"].all() == fits
 
 
 def test_the_rows_of_a_pool_know_its_modes():
-    model = build(built(case())).model
+    model = build(built(racks_short_of_power())).model
     assert sorted({key[2] for key in model.maxq}) == [0, 1, 2]
     assert ("a", VR, at(1)) in model.full_power_work

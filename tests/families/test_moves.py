@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 from solved_case import Solved, built, planned
-from tiny_case import fleet, tiny, token_worth
+from tiny_case import worn_drives
 
 from procure.plan import Plan
 from procure.report import print_plan, words
@@ -19,20 +19,9 @@ VR, KIT = "vr-nvl72", "ssd-kit-vr-nvl72"
 HBM, DRAM, SSD = f"hbm:{VR}", f"dram:{VR}", f"ssd:{KIT}"
 
 
-def case(how: str, dwpd: float = 0.1, flash_writes: str = "write_through") -> Any:
-    """Two racks with a kit each, short of racks, so that whatever saves rack time is kept; drives that wear."""
-    figures = {(KIT, "endurance_dwpd"): dwpd, (KIT, "store_bytes"): 5e14, (VR, "dram_usable_share_kv"): 0.03,
-               (VR, "hbm_bytes_per_gpu"): 60e9}  # fmt: skip
-    standing = fleet(("a", VR, 2, "2026Q4", 7e6), ("a", KIT, 2, "2026Q4", 5e4)).assign(retirable=False)
-    return tiny(skus=(), peaks={"agent": [50.0] * 3}, sites=({"positions": 3.6},), figures=figures,
-                workloads={"agent": {"scenario": "coding-agentic", "context_cap_tokens": 131_072}},
-                tables={"fleet": standing},
-                settings={"cache_moves": how, "flash_writes": flash_writes, **token_worth(60.0)})  # fmt: skip
-
-
 @cache
 def moving(how: str = "exclusive") -> Solved:
-    made = case(how)
+    made = worn_drives(how)
     return Solved(made, built(made), planned(made, gap=1e-6))
 
 
@@ -67,14 +56,16 @@ def test_what_moves_is_written_where_it_comes_to_and_counts_for_bandwidth_and_we
 
 def test_drives_that_take_new_tokens_only_and_last_need_no_moves():
     """To move is to write a sequence whole, which a store of blocks never does: moves gain nothing to speak of."""
-    still, plan = (planned(case(how, dwpd=3.0, flash_writes="write_once"), gap=1e-6) for how in ("none", "exclusive"))
+    still, plan = (
+        planned(worn_drives(how, dwpd=3.0, flash_writes="write_once"), gap=1e-6) for how in ("none", "exclusive")
+    )
     share = "shortfall"
     assert plan.summary[share]["share"] == pytest.approx(still.summary[share]["share"], abs=2e-5)
 
 
 @pytest.mark.parametrize("how", ["exclusive", "write_through"])
 def test_both_ways_of_solving_agree(how):
-    whole = planned(case(how), gap=1e-6, method="whole")
+    whole = planned(worn_drives(how), gap=1e-6, method="whole")
     plan = moving(how).plan
     assert whole.tables["checks"]["holds"].all()
     assert whole.objective_usd == pytest.approx(plan.objective_usd, rel=1e-5)

@@ -88,6 +88,12 @@ OWN = {
     "expansions": "site,expansion,power_kw,positions,area_m2,liquid_kw,ports,capex_usd,lead_quarters,max_count\n"
     "a,hall,1000,4,60,,,2e6,1.5,2\n",
     "reserved": "site,sku,quarter,count,purpose\na,gb300-nvl72,2027Q1,1,training\n",
+    "rent": "offer,site,sku,most_units,usd_per_gpu_hour,lead_quarters\nbridge,cloud,hgx-h200,4,3.5,0\n",
+    "rented": "offer,count,from_quarter,until_quarter\nbridge,1,2026Q4,2027Q2\n",
+    "links": "from_site,to_site,from_quarter,bandwidth_gbit_per_s\na,cloud,2027Q1,100\n",
+    "pools": "site,sku,role\ncloud,hgx-h200,decode\n",
+    "placement": "work,workload,site,deployment,share\ndecode,chat,a,gb300-nvl72,1\nprefill,chat,a,gb300-nvl72,1\n",
+    "day_shapes": "shape,from_hour,to_hour,load\noffice,9,17,4\noffice,17,9,1\n",
     "premises": "path,value\nhardware/gb300-nvl72/power_kw,140\nphysics/kv_efficiency,0.8\n",
     "sources": "table,column,item,kind,source,note\nsites,power_kw,,user,meter,\n",
 }

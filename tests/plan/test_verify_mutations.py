@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 import pytest
 from solved_case import Solved, solved, solved_rich
-from tiny_case import linked_sites, order_to_change, tiny
+from tiny_case import by_hours, linked_sites, order_to_change, racks_short_of_power, tiny, worn_drives
 
 from procure.plan import Plan
 from procure.plan.claims import NOT_CHECKED
@@ -19,6 +19,10 @@ from procure.quarter import Quarter
 
 ABOUT_SUMMARY = "plan.json agrees with the tables"
 """Name of the check of ``plan.json``; asked first where ``plan.json`` was changed."""
+ROWS_IN = {"order_changes": "changed", "shipments": "linked", "link_rents": "linked", "fallback": "doubled",
+           "power_modes": "saving", "cache_moves": "moving", "moved_retention": "moving", "day": "waiting",
+           "deferred": "waiting"}  # fmt: skip
+"""Fixture whose plan has rows of a table; the full one for all others."""
 QUARTERS = {"quarter", "delivery_quarter", "vintage", "received_quarter", "freed_quarter"}
 
 
@@ -79,10 +83,26 @@ def changed() -> Solved:
     return solved(order_to_change())
 
 
+@pytest.fixture(scope="module")
+def saving() -> Solved:
+    return solved(racks_short_of_power())
+
+
+@pytest.fixture(scope="module")
+def moving() -> Solved:
+    return solved(worn_drives("exclusive"))
+
+
+@pytest.fixture(scope="module")
+def waiting() -> Solved:
+    return solved(by_hours(6e6))
+
+
 @pytest.fixture
-def of_table(table, full, linked, doubled, changed) -> Solved:
+def of_table(table, full, request) -> Solved:
     """A plan in which the table has rows."""
-    return {"order_changes": changed, "shipments": linked, "link_rents": linked, "fallback": doubled}.get(table, full)
+    fixture = ROWS_IN.get(table)
+    return request.getfixturevalue(fixture) if fixture else full
 
 
 @pytest.mark.slow

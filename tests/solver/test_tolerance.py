@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from functools import cache
 
 import numpy as np
 import pandas as pd
 import pytest
 from oracle_brute import BruteForce
+from oracle_quarter import Units
 from solved_case import built, planned, searched
 from tiny_case import SITE_COLUMNS, budget, hardware, quarter_names, tiny
 
@@ -132,13 +134,13 @@ def chat(requests_per_s: float) -> Case:
 def test_trying_every_plan_tolerates_the_same(excess):
     """What one rack can carry is read off the shortfall of twice its load."""
     asked = 400.0
-    short_bp, _ = BruteForce(chat(asked), {GB: 2}).serve(0, {("a", GB): 1})
+    short_bp, _ = BruteForce(chat(asked), {GB: 2}).serve(0, Units({("a", GB): 1}), math.inf)
     assert 1.0 < short_bp < 1e4
     case = chat(asked * (1.0 - short_bp / 1e4) * (1.0 + excess))
     brute = BruteForce(case, {GB: 2})
     least, cost, _ = brute.best()
     assert least == 0.0
-    alone, _ = brute.serve(0, {("a", GB): 1})
+    alone, _ = brute.serve(0, Units({("a", GB): 1}), math.inf)
     assert (alone > 0.0) == (excess > SERVED)
     for method in ("decomposed", "whole"):
         plan = planned(case, method=method, gap=1e-6)

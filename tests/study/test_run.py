@@ -222,7 +222,10 @@ def test_values_of_numpy_and_no_limit_are_stored_as_json_knows_them(tmp_path: Pa
 def test_processes_find_what_one_finds(whole: tuple[Path, list[Outcome]], tmp_path: Path) -> None:
     steps: list[Step] = []
     found = study().run(tmp_path / "s", jobs=2, progress=steps.append)
-    assert facts(found) == facts(whole[1])
+    assert [(o.number, o.change, o.status) for o in found] == [(o.number, o.change, o.status) for o in whole[1]]
+    for there, here in zip(found, whole[1], strict=True):  # a search that begins from a point before may end elsewhere
+        assert there.facts["bound_usd"] <= here.facts["objective_usd"] * (1 + 1e-9)
+        assert here.facts["bound_usd"] <= there.facts["objective_usd"] * (1 + 1e-9)
     assert [s.done for s in steps] == [1, 2, 3]
     assert Plan.read(tmp_path / "s" / "points" / "003").objective_usd == found[2].facts["objective_usd"]
 

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 
 from procure.instance import Instance
-from procure.instance.tables import Daypart, Prefill, Rate, Serve
+from procure.instance.tables import Daypart, PodPlaces, Prefill, Rate, Serve
 from procure.plan.day import parts_of_day, waiting
 from procure.plan.part import Check
 from procure.plan.plan import Plan
@@ -23,13 +23,15 @@ Way = tuple[str, str, str, str, Role, str, str]
 def requests_of_the_day(plan: Plan, instance: Instance) -> Iterable[str]:
     """What is placed in the parts of the day adds up to what is served of it, in the hours of each."""
     hours = {r.daypart: r.hours_per_day for r in instance.rows(Daypart)}
-    waits, rates = waiting(instance), _rates(instance)
+    waits, rates, sites = waiting(instance), _rates(instance), {r.site for r in instance.rows(PodPlaces)}
     day: dict[Way, float] = defaultdict(float)
     for r in plan.rows(Deferred):
         label = f"{r.quarter} {r.site} {r.workload} {r.bucket} {r.work} on {r.sku} at {r.hours}"
         if r.workload not in waits or r.hours not in hours:
             yield f"{label}: {'no such hours' if r.workload in waits else 'it is not placed in parts of the day'}"
             continue
+        if r.site not in sites:
+            yield f"{label}: no such site"
         yield from _as_its_way_takes(r, label, instance)
         day[r.quarter, r.site, r.workload, r.bucket, r.work, r.sku, r.point] += (
             r.requests_per_s * hours[r.hours] / HOURS_PER_DAY
