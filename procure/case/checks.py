@@ -18,7 +18,7 @@ from procure.case.settings import FILE, Settings
 from procure.catalogue import Catalogue, Sku
 from procure.errors import Fault, InputError, nearest
 from procure.quarter import Quarter
-from procure.schema import SkuKind
+from procure.schema import ResilienceKind, SkuKind
 from procure.sizing import Card, card_names, kv_format, load_card
 from procure.sizing.cards import stands
 from procure.sizing.formats import precision_names
@@ -29,10 +29,6 @@ LEAST_MEAN = 0.1
 """A mean input below this share of the median is a slip: no distribution of requests in the library is near it."""
 ROUNDING = 1e-9
 """A mean and a p99 worked out from each other may differ by this share."""
-
-
-TWO_SITES = "two_sites"
-"""What a workload asks for that any one site may be lost of."""
 
 
 @dataclass
@@ -190,10 +186,11 @@ def _second_site(tables: Tables, settings: Settings) -> list[Fault]:
     if len(sites) != 1:
         return []
     expected = f"A second site in sites.csv: without {sites[0]} nothing is left. Or none, n+1 or n+2."
-    if settings.resilience == TWO_SITES:
-        return [Fault(FILE, 0, "resilience", TWO_SITES, expected)]
-    asking = [(file, line) for file, line, row in _rows(tables, "workloads") if row["resilience"] == TWO_SITES]
-    return [Fault(file, line, "resilience", TWO_SITES, expected) for file, line in asking]
+    both = ResilienceKind.TWO_SITES
+    if settings.resilience == both:
+        return [Fault(FILE, 0, "resilience", both, expected)]
+    asking = [(file, line) for file, line, row in _rows(tables, "workloads") if row["resilience"] == both]
+    return [Fault(file, line, "resilience", both, expected) for file, line in asking]
 
 
 def _between_sites(tables: Tables, catalogue: Catalogue) -> list[Fault]:

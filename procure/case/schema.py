@@ -6,7 +6,7 @@ optional column is filled from where ``empty`` says, before anything else reads 
 
 from __future__ import annotations
 
-from procure.schema import Evidence, Row, Table, col, row
+from procure.schema import CacheLoss, Evidence, ResilienceKind, Row, Table, col, row
 
 _SITE = "A site of sites.csv."
 _SKU = "A SKU of the catalogue or of hardware.csv."
@@ -168,13 +168,13 @@ class Workload(Row):
         "What it is still served after: the loss of one or two units of each pool of a site (n+1, n+2), of any one "
         "site (two_sites), or nothing (none). Workloads that ask for less may be shed then.",
         empty=_SETTING,
-        choices=("none", "n+1", "n+2", "two_sites"),
+        choices=tuple(ResilienceKind),
     )
     cache_loss: str = col(
         "Which caches may be lost while it is served: those of any one store of a site, all of them (cold_start), or "
         "none.",
         empty=_SETTING,
-        choices=("none", "store", "cold_start"),
+        choices=tuple(CacheLoss),
     )
     lookahead_short_usd_per_million_cached_input_tokens: float = col(
         "Worth of input found in a cache, not served in the look-ahead.",

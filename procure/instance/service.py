@@ -14,7 +14,7 @@ from procure.case import schema as given
 from procure.demand.tables import Bucket, BucketRate, ScenarioRow
 from procure.instance.supply import skus_in_play
 from procure.instance.tables import Handover, IdleHbm, Length, LpxCopy, Nic, Rate, Resilience, Serve, Workload
-from procure.schema import CacheLoss, Evidence, SkuKind
+from procure.schema import CacheLoss, Evidence, ResilienceKind, SkuKind
 
 if TYPE_CHECKING:
     from procure.case import Case
@@ -124,16 +124,11 @@ def workloads_table(case: Case, demand: Demand) -> pd.DataFrame:
 
 def resilience_table(case: Case) -> pd.DataFrame:
     """Workloads that ask to be served after a loss, and what may be lost."""
-    rows = [
-        Resilience(
-            r.workload,
-            {"n+1": 1, "n+2": 2}.get(r.resilience, 0),
-            int(r.resilience == "two_sites"),
-            CacheLoss(r.cache_loss),
-        )
-        for r in given.Workload.rows(case.tables["workloads"])
-        if r.resilience != "none" or r.cache_loss != CacheLoss.NONE
-    ]
+    rows = []
+    for r in given.Workload.rows(case.tables["workloads"]):
+        asked, caches = ResilienceKind(r.resilience), CacheLoss(r.cache_loss)
+        if asked is not ResilienceKind.NONE or caches is not CacheLoss.NONE:
+            rows.append(Resilience(r.workload, asked.units_down, int(asked.site_down), caches))
     return Resilience.frame(sorted(rows, key=lambda row: row.workload))
 
 

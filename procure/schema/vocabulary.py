@@ -47,6 +47,25 @@ class Resource(StrEnum):
     PORTS = "ports", "ports", "ports", 1e3
 
 
+class ResilienceKind(StrEnum):
+    """What a workload is still served after: units of each pool of a site that are down, or a site that is."""
+
+    units_down: int
+    site_down: bool
+
+    def __new__(cls, name: str, units_down: int = 0, site_down: bool = False) -> Self:
+        """A member with its attributes; those that exist are found by their name alone."""
+        member = str.__new__(cls, name)
+        member._value_ = name
+        member.units_down, member.site_down = units_down, site_down
+        return member
+
+    NONE = "none"
+    N_PLUS_1 = "n+1", 1
+    N_PLUS_2 = "n+2", 2
+    TWO_SITES = "two_sites", 0, True
+
+
 class CacheLoss(StrEnum):
     """Which caches may be lost while a workload is served."""
 
