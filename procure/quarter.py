@@ -9,6 +9,7 @@ from functools import total_ordering
 _PATTERN = re.compile(r"([12][0-9]{3})Q([1-4])")
 
 HOURS_PER_DAY = 24
+MONTHS_PER_QUARTER = 3
 HOURS_PER_YEAR = 8_760.0
 """Hours in a year of 365 days."""
 HOURS_PER_QUARTER = HOURS_PER_YEAR / 4

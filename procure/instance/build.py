@@ -16,13 +16,18 @@ from procure.families import contents
 from procure.instance import (
     demand_tables,
     first_token,
+    inherited,
+    links,
+    money,
     pairs,
     prefill,
+    rent,
     replicas,
     retention,
     return_shares,
     service,
-    supply,
+    sites,
+    units,
     worth,
 )
 from procure.instance.instance import Instance
@@ -41,8 +46,10 @@ from procure.instance.tables import (
 if TYPE_CHECKING:
     from procure.case import Case
 
+OF_CASE = (money, units, inherited, sites, rent, links)
+"""Modules whose tables know no workload."""
 TABLES: tuple[tuple[str, Callable[..., pd.DataFrame], tuple[str, ...]], ...] = (
-    *((name, make, ("case",)) for name, make in supply.TABLES.items()),
+    *((name, make, ("case",)) for of in OF_CASE for name, make in of.TABLES.items()),
     *((name, make, ("demand",)) for name, make in demand_tables.TABLES.items()),
     ("tasks", demand_tables.tasks_table, ("case", "demand")),
     ("workloads", service.workloads_table, ("case", "demand")),

@@ -12,9 +12,10 @@ import pandas as pd
 from procure import performance
 from procure.instance import tables
 from procure.instance.first_token import bucket_means, curve_nodes, late_shares, share_in_time
+from procure.instance.links import links
 from procure.instance.retention import Stores, store_reads
 from procure.instance.service import Load, input_bytes, machines
-from procure.instance.supply import has_maxq, links, maxq_share, skus_in_play
+from procure.instance.units import has_maxq, maxq_share, skus_in_play
 from procure.schema import RECOMPUTE, Evidence, SkuKind
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from procure.demand.tables import ReuseInterval, ReusePath
 from procure.instance.return_shares import SHARED_HOMES
-from procure.instance.supply import skus_in_play
 from procure.instance.tables import Age, Parked, PeerReader, Store, StoreReader, StoreUnit, WearPrice
+from procure.instance.units import skus_in_play
 from procure.schema import SkuKind, Tier
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ import pandas as pd
 from procure import performance
 from procure.case import schema as given
 from procure.demand.tables import Bucket, BucketRate, ScenarioRow
-from procure.instance.supply import skus_in_play
 from procure.instance.tables import Handover, IdleHbm, Length, LpxCopy, Nic, Rate, Resilience, Serve, Workload
+from procure.instance.units import skus_in_play
 from procure.schema import CacheLoss, Evidence, ResilienceKind, SkuKind
 
 if TYPE_CHECKING:
