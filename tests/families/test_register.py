@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pyomo.environ as pyo
@@ -48,6 +49,11 @@ def test_every_family_adds_rows_or_costs_and_has_words_for_each_component(family
     part = contents.programs()[family]
     assert part.rows or part.cost or part.running
     assert components[family] == set(contents.words()[family].rows)
+
+
+@pytest.mark.parametrize("family", [name for name in contents.NAMES if contents.programs()[name].rows])
+def test_every_family_with_rows_has_them_worked_by_hand(family):
+    assert f'check(ROWS, "{family}"' in Path(__file__).with_name(f"test_rows_{family}.py").read_text()
 
 
 @pytest.mark.parametrize("family", contents.NAMES)
