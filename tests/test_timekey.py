@@ -227,7 +227,8 @@ def calls(path: Path) -> Iterator[tuple[int, str, str]]:
 def readers() -> list[Path]:
     folders = [ROOT / "procure" / name for name in ("report", "plan", "study")]
     files = [path for folder in folders for path in folder.rglob("*.py")]
-    return [*files, *(ROOT / "procure" / "families").glob("*/check.py")]
+    return [*files, *(ROOT / "procure" / "families").glob("*/check.py"),
+            *(ROOT / "procure" / "families").glob("*/check/*.py")]  # fmt: skip
 
 
 def test_readers_of_a_plan_add_up_through_one_place_alone():

@@ -25,7 +25,7 @@ from procure.check.tables import Finding
 from procure.check.whole import whole_instances
 from procure.instance import build
 from procure.instance.first_token import Best, at_best
-from procure.instance.standing import Standing, rent_windows
+from procure.instance.placeable import Placeable, rent_windows
 from procure.instance.tables import Note, Prefill, RentOffer, Serve, Ship, SkuRow
 from procure.quarter import quarter_ranges
 from procure.schema import RECOMPUTE, Resource, SkuKind
@@ -155,19 +155,19 @@ def _joined(supply: Supply) -> list[Finding]:
     """Whether prefill and decode of each workload meet, at one site or over a link, where pools have roles."""
     if supply.table("pool_roles").empty:
         return []
-    name, standing = (
+    name, placeable = (
         "Prefill and decode of a workload meet, where pools have roles",
-        Standing.of(supply.instance.tables),
+        Placeable.of(supply.instance.tables),
     )
     decoded: dict[tuple[int, str, str], set[str]] = defaultdict(set)
     filled: dict[tuple[int, str, str], set[str]] = defaultdict(set)
     for r in supply.instance.rows(Serve):
-        decoded[r.t, r.workload, r.bucket] |= {s for s in standing.sites if standing.decodes(s, r.sku, r.t)}
+        decoded[r.t, r.workload, r.bucket] |= {s for s in placeable.sites if placeable.decodes(s, r.sku, r.t)}
     for way in supply.instance.rows(Prefill):
-        sites = {s for s in standing.sites if standing.prefills(s, way.sku, way.t)}
+        sites = {s for s in placeable.sites if placeable.prefills(s, way.sku, way.t)}
         filled[way.t, way.workload, way.bucket] |= sites
     for pair in supply.instance.rows(Ship):
-        if standing.prefills(pair.from_site, pair.sku, pair.t):
+        if placeable.prefills(pair.from_site, pair.sku, pair.t):
             filled[pair.t, pair.workload, pair.bucket].add(pair.to_site)
     rates, serve = supply.table("rates"), supply.decode
     asked = rates[rates["requests_per_s"] > 0].merge(

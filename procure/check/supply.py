@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from procure.instance.standing import first_arrivals, rent_windows
+from procure.instance.placeable import first_arrivals, rent_windows
 from procure.instance.tables import Fixed, Rented, RentOffer, Reserved
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from procure.demand.lengths import SHARES
-from procure.instance.standing import Standing
+from procure.instance.placeable import Placeable
 from procure.instance.tables import (
     Age,
     FirstToken,
@@ -246,7 +246,7 @@ def _possible(tables: Mapping[str, pd.DataFrame]) -> list[Way]:
 
     A pool that may only prefill, at sites at which nothing may decode, does so over links alone.
     """
-    local = Standing.of(tables).serves
+    local = Placeable.of(tables).serves
     returning = {(age.t, age.workload) for age in Age.rows(tables["ages"]) if age.return_share > 0}
     columns = ("t", "workload", "bucket", "sku", "store", "late_share", "ttft_s")
     ways = [

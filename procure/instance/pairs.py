@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 import pandas as pd
 
 from procure.instance.first_token import LEAST
-from procure.instance.standing import Standing
+from procure.instance.placeable import Placeable
 from procure.instance.tables import Ship, ShipFirstToken
 
 READ = (
@@ -24,13 +24,13 @@ def kept(tables: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
     every request of a bucket is late is no way where the receiving site may prefill it: nobody would send a cache to be
     late. Where nothing else prefills for a site it stays one, since some requests may be late.
     """
-    standing = Standing.of(tables)
-    decoded = _sites(tables["serve"], standing.sites, standing.decodes)
-    prefilled = _sites(tables["prefill"], standing.sites, standing.prefills)
+    placeable = Placeable.of(tables)
+    decoded = _sites(tables["serve"], placeable.sites, placeable.decodes)
+    prefilled = _sites(tables["prefill"], placeable.sites, placeable.prefills)
     rows = [
         r
         for r in Ship.rows(tables["ships"])
-        if standing.prefills(r.from_site, r.sku, r.t)
+        if placeable.prefills(r.from_site, r.sku, r.t)
         and (r.t, r.workload, r.bucket, r.to_site) in decoded
         and (r.late_share < 1.0 - LEAST or (r.t, r.workload, r.bucket, r.to_site) not in prefilled)
     ]

@@ -16,8 +16,8 @@ import numpy as np
 import pandas as pd
 
 from procure import performance
+from procure.instance.placeable import Placeable
 from procure.instance.service import LEAST_TPS, Load, machines, percentile_factor, phases
-from procure.instance.standing import Standing
 from procure.instance.tables import InstanceRate, InstanceRow, Prefill, Rate, Resilience, Serve, SkuRow, Workload
 from procure.schema import RECOMPUTE, Role, SkuKind
 
@@ -123,9 +123,9 @@ def instances(
     for workload, gpus in zip(*_columns(case.tables["workloads"], ["workload", "instance_gpus"]), strict=True):
         least[llm[workload]] = max(least.get(llm[workload], 1.0), float(gpus) if pd.notna(gpus) else 1.0)
     sku = {row.sku: row for row in SkuRow.rows(tables["skus"])}
-    standing = Standing.of(tables)
-    decodes = {(name, t) for site, name, t in standing.units if standing.decodes(site, name, t)}
-    prefills = {(name, t) for site, name, t in standing.units if standing.prefills(site, name, t)}
+    placeable = Placeable.of(tables)
+    decodes = {(name, t) for site, name, t in placeable.units if placeable.decodes(site, name, t)}
+    prefills = {(name, t) for site, name, t in placeable.units if placeable.prefills(site, name, t)}
     rate = {(r.t, r.workload, r.bucket): r.requests_per_s for r in Rate.rows(tables["rates"]) if r.requests_per_s > 0}
     size = _prefill_size(prefill, llm, least)
     served = [way for way in Serve.rows(tables["serve"]) if (way.sku, way.t) in decodes]

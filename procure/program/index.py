@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, TypeVar, cast
 import pandas as pd
 
 from procure.instance import Instance
-from procure.instance.standing import Standing, rent_windows
+from procure.instance.placeable import Placeable, rent_windows
 from procure.instance.tables import (
     Age,
     Expansion,
@@ -137,7 +137,7 @@ class Index:
         self.sku = {row.sku: row for row in instance.rows(SkuRow)}
         self.sites = instance["pods"]["site"].tolist()
         self.allowed = set(zip(instance["resource_use"]["site"], instance["resource_use"]["sku"], strict=True))
-        self.standing = Standing.of(instance.tables)
+        self.placeable = Placeable.of(instance.tables)
         self._supply()
         self._demand()
         self._service()
@@ -167,7 +167,7 @@ class Index:
             self.ordered_at[site, name].append(t)
         self.fixed = {row.group: row for row in instance.rows(Fixed)}
         self._rent()
-        self.in_stock = self.standing.units
+        self.in_stock = self.placeable.units
         self.stock = sorted(self.in_stock)
         self.price = lookup(instance["prices"], ["sku", "t"], "price_usd")
         self.support = lookup(instance["prices"], ["sku", "t"], "support_usd_per_quarter")
@@ -220,7 +220,7 @@ class Index:
             (p, site)
             for p in points
             for site in self.sites
-            if self.standing.decodes(site, p.sku, p.at.t)
+            if self.placeable.decodes(site, p.sku, p.at.t)
             and (not p.lpx_sku or ((site, p.lpx_sku, p.at.t) in self.in_stock and (p.card, p.lpx_sku) in self.copies))
         ]
         self.store_units = group(instance.rows(StoreUnit), lambda row: row.store)
@@ -228,7 +228,7 @@ class Index:
             (o, site)
             for o in options
             for site in self.sites
-            if self.standing.prefills(site, o.sku, o.at.t)
+            if self.placeable.prefills(site, o.sku, o.at.t)
             and (o.store == RECOMPUTE or any((site, u.sku, o.at.t) in self.in_stock for u in self.store_units[o.store]))
         ]
         ways = {(o.option, site) for o, site in self.prefill}

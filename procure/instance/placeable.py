@@ -34,7 +34,7 @@ def first_arrivals(tables: Mapping[str, pd.DataFrame]) -> dict[str, int]:
 
 
 @dataclass(frozen=True)
-class Standing:
+class Placeable:
     """Units that may stand: in the fleet, on firm order, ordered in time, or rented.
 
     Attributes:
@@ -46,7 +46,7 @@ class Standing:
     role: Mapping[tuple[str, str], Role]
 
     @classmethod
-    def of(cls, tables: Mapping[str, pd.DataFrame]) -> Standing:
+    def of(cls, tables: Mapping[str, pd.DataFrame]) -> Placeable:
         """From the tables ``resource_use``, ``skus``, ``fixed``, ``quarters``, ``pool_roles`` and those of rent."""
         use = tables["resource_use"]
         allowed = set(zip(use["site"], use["sku"], strict=True))

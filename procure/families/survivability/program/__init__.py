@@ -1,0 +1,29 @@
+"""Family 14 in the program: workloads that ask for it are served after a loss of racks, caches or a site."""
+
+from __future__ import annotations
+
+from procure.families.survivability.program.left import add_variables, copies_left_in_pods, units_left
+from procure.families.survivability.program.served import (
+    copies_after_loss,
+    fallback,
+    instances_after_loss,
+    served_elsewhere,
+    used_where_served,
+    work_after_loss,
+)
+from procure.families.survivability.program.told import survival
+from procure.program.part import Part
+
+PROGRAM = Part(
+    (
+        units_left,
+        copies_left_in_pods,
+        work_after_loss,
+        instances_after_loss,
+        copies_after_loss,
+        used_where_served,
+        served_elsewhere,
+    ),
+    add_variables,
+    tables={"fallback": fallback, "survival": survival},
+)
