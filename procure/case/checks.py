@@ -245,6 +245,7 @@ def _in_horizon(tables: Tables, quarters: list[Quarter]) -> list[Fault]:
         ("orders", "delivery", lambda q: first <= q <= last, f"{inside} Units that stand already belong in fleet.csv."),
         ("fleet", "in_service", lambda q: q < first, f"Before {first}; what arrives later belongs in orders.csv."),
         ("sites", "from_quarter", lambda q: q <= last, f"{last} or earlier: later limits are never used."),
+        ("supply", "quarter", lambda q: q <= last, f"{last} or earlier: later deliveries are never used."),
         ("links", "from_quarter", lambda q: q <= last, f"{last} or earlier: later links are never used."),
     ]
     return [

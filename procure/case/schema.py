@@ -411,6 +411,19 @@ class Rented(Row):
     )
 
 
+@row("supply", when_absent="The catalogue's supply_per_quarter in every quarter.")
+class Supply(Row):
+    """What is delivered in a quarter where that is not the usual: the first quarters of a generation, an allocation."""
+
+    sku: str = col(_SKU, key=True, reference="sku")
+    quarter: str = col("Quarter of delivery.", key=True, kind="quarter")
+    most_units: int = col(
+        "Most units of all orders of the plan that arrive then, at all sites; goes before supply_per_quarter.",
+        unit="units",
+        minimum=0,
+    )
+
+
 @row("reserved", when_absent="Everything owned may serve.")
 class Reserved(Row):
     """Units held for something else, such as training or a customer."""
@@ -630,6 +643,7 @@ ROWS: tuple[type[Row], ...] = (
     Expansion,
     Rent,
     Rented,
+    Supply,
     Reserved,
     Link,
     Pool,

@@ -26,7 +26,7 @@ from procure.check.whole import whole_instances
 from procure.instance import build
 from procure.instance.first_token import Best, at_best
 from procure.instance.placeable import Placeable, rent_windows
-from procure.instance.tables import Note, Prefill, RentOffer, Serve, Ship, SkuRow
+from procure.instance.tables import Note, Prefill, QuarterSupply, RentOffer, Serve, Ship, SkuRow
 from procure.quarter import quarter_ranges
 from procure.schema import RECOMPUTE, Resource, SkuKind
 
@@ -93,8 +93,12 @@ def _arrivals(supply: Supply) -> list[Finding]:
         if row.sku not in supply.arrival:
             continue
         t = supply.arrival[row.sku]
-        order, quarter = supply.quarters[row.first_order_t], supply.quarters[t]
+        order, quarter = supply.quarters[t - row.lead_quarters], supply.quarters[t]
         text = f"{row.sku}: ordered in {order}, it can stand in {quarter} ({row.lead_quarters:.0f} quarters)."
+        few = [r for r in supply.instance.rows(QuarterSupply) if r.sku == row.sku]
+        if few:
+            told = (f"{r.most_units:,} in {supply.quarters[r.t + row.lead_quarters]}" for r in few)
+            text += f" Delivered at most: {', '.join(told)}."
         rows.append(Finding("Orders that can arrive", quarter, row.sku, t, np.nan, "quarter", True, text, ""))
     for offer in supply.instance.rows(RentOffer):
         if offer.first_t <= offer.last_start_t:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from procure.instance.placeable import first_arrivals, rent_windows
-from procure.instance.tables import Fixed, Rented, RentOffer, Reserved
+from procure.instance.placeable import rent_windows
+from procure.instance.tables import Fixed, QuarterSupply, Rented, RentOffer, Reserved, SkuRow
 
 if TYPE_CHECKING:
     from procure.case import Case
@@ -65,8 +65,17 @@ class Supply:
 
     @cached_property
     def arrival(self) -> dict[str, int]:
-        """First quarter in which an order placed inside the horizon can stand, for SKUs on sale."""
-        return first_arrivals(self.instance.tables)
+        """First quarter in which an order placed inside the horizon can stand, for SKUs on sale.
+
+        The supplier delivers some by then, as far as the case says.
+        """
+        none = {(r.sku, r.t) for r in self.instance.rows(QuarterSupply) if not r.most_units}
+        found = {}
+        for row in self.instance.rows(SkuRow):
+            opens = [t for t in range(row.first_order_t, row.last_order_t + 1) if (row.sku, t) not in none]
+            if opens:
+                found[row.sku] = opens[0] + row.lead_quarters
+        return found
 
     @cached_property
     def kind(self) -> dict[str, str]:

@@ -62,6 +62,15 @@ class SkuRow(Row):
     places: float = col("SSD kits or CMX enclosures that the unit holds; 0 for what holds none", unit="places")
 
 
+@row("supply")
+class QuarterSupply(Row):
+    """What suppliers sell in quarters of which the case says it; in others ``supply_per_quarter`` holds."""
+
+    sku: str = col("name", key=True, reference="skus.sku")
+    t: int = col("quarter of the order that is delivered then", key=True, reference="quarters.t")
+    most_units: int = col("units, the most that can be ordered in it over all sites", unit="units")
+
+
 @row("prices")
 class Price(Row):
     """Prices of what is bought."""
@@ -693,7 +702,7 @@ class InstanceRate(Row):
 
 
 ROWS: tuple[type[Row], ...] = (
-    QuarterRow, SkuRow, Price, Fixed, OrderTerms, Reserved, ResourceUse, PowerMode, MaxqSaving,
+    QuarterRow, SkuRow, QuarterSupply, Price, Fixed, OrderTerms, Reserved, ResourceUse, PowerMode, MaxqSaving,
     FullPowerPrefill, SiteLimit, PodPlaces, Expansion, ExpansionAdd, RentOffer, Rented, Budget,
     OpexCap, Space, BuiltKw, BesideTerms,
     Upkeep, Workload, Resilience, ShortPrice, TokenPrice, Task, Rate, Length, Serve, Prefill, FirstToken, LinkRow,

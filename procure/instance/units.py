@@ -6,7 +6,8 @@ import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from procure.instance.tables import PowerMode, Price, SkuRow
+from procure.case.schema import Supply
+from procure.instance.tables import PowerMode, Price, QuarterSupply, SkuRow
 from procure.quarter import Quarter
 from procure.rules import failures
 from procure.schema import SkuKind
@@ -101,6 +102,20 @@ def _prices(case: Case) -> pd.DataFrame:
     return Price.frame(rows)
 
 
+def _supply(case: Case) -> pd.DataFrame:
+    """Units that can be ordered of a SKU in a quarter whose deliveries the case states.
+
+    A SKU has one lead time, so that what arrives in a quarter was ordered in one quarter; what no order of the plan
+    can arrive in limits none.
+    """
+    first, rows = case.quarters[0].index, []
+    for r in Supply.rows(case.tables["supply"]):
+        t = Quarter(r.quarter).index - first - math.ceil(case.catalogue.sku(r.sku).lead_quarters)
+        if t >= 0 and r.sku in case.skus_in_play:
+            rows.append(QuarterSupply(r.sku, t, r.most_units))
+    return QuarterSupply.frame(sorted(rows, key=lambda row: (row.sku, row.t)))
+
+
 def has_maxq(case: Case, sku: Sku) -> bool:
     """Whether the plan may run units of a SKU at Max-Q: it has such a mode, which draws less than full power."""
     if case.settings.power_modes != "by_quarter" or sku.kind != SkuKind.GPU:
@@ -131,6 +146,7 @@ def busy_kw(case: Case, sku: Sku, share: float) -> float:
 TABLES: dict[str, Callable[[Case], pd.DataFrame]] = {
     "skus": _skus,
     "prices": _prices,
+    "supply": _supply,
     "power_modes": _power_modes,
 }
 """Tables of :data:`procure.instance.tables.TABLES` that it makes, of the case alone."""

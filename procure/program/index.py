@@ -170,6 +170,8 @@ class Index:
         self.in_stock = self.placeable.units
         self.stock = sorted(self.in_stock)
         self.price = lookup(instance["prices"], ["sku", "t"], "price_usd")
+        self.supply = lookup(instance["supply"], ["sku", "t"], "most_units")
+        """Units that can be ordered of a SKU in a quarter of which the case says it."""
         self.support = lookup(instance["prices"], ["sku", "t"], "support_usd_per_quarter")
         self.reserved = lookup(instance["reserved"], ["t", "site", "sku"], "count")
         self.places = {name: hosts for name in self.sku if (hosts := hosts_of(name, self.sku))}
@@ -280,6 +282,10 @@ class Index:
         """Orders that have been delivered by quarter ``t``."""
         lead = int(self.sku[sku].lead_quarters)
         return [(site, sku, o) for o in self.ordered_at.get((site, sku), []) if o + lead <= t]
+
+    def most_ordered(self, sku: str, t: int) -> float:
+        """Units that the supplier of a SKU sells in a quarter, over all sites; infinite where nothing limits them."""
+        return float(self.supply.get((sku, t), self.sku[sku].supply_per_quarter))
 
     def discount_of(self, t: int) -> float:
         """Present value of one USD paid in a quarter, in the horizon or after it."""

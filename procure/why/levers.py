@@ -9,6 +9,7 @@ from typing import Any
 
 from procure.case import Case
 from procure.case.forecast import MEASURES
+from procure.case.schema import Supply
 from procure.instance import Instance
 from procure.instance.first_token import at_best
 from procure.instance.tables import SkuRow
@@ -143,10 +144,17 @@ def _limits(case: Case, instance: Instance) -> Iterable[Lever]:
         pods = cells[0][1]
         yield Lever(f"pods at {site}", "pods", pods, pods + MOST_PODS, _added(cells, pods), whole=True)
     for sku in instance.rows(SkuRow):
-        most = sku.supply_per_quarter
-        if math.isfinite(most) and most > 0 and sku.sku in case.settings.may_buy:
-            path = f"hardware/{sku.sku}/supply_per_quarter"
-            yield Lever(f"supply of {sku.sku}", "units", most, FAR * most, _cell(path), whole=True)
+        cells = [(f"hardware/{sku.sku}/supply_per_quarter", sku.supply_per_quarter)]
+        cells += [
+            (f"supply/{row.sku}/{row.quarter}/most_units", float(row.most_units))
+            for row in Supply.rows(case.tables["supply"])
+            if row.sku == sku.sku
+        ]
+        cells = [cell for cell in cells if math.isfinite(cell[1])]
+        if cells and sku.sku in case.settings.may_buy:
+            most = cells[0][1]
+            far = most + (FAR - 1.0) * max(max(units for _, units in cells), 1.0)
+            yield Lever(f"supply of {sku.sku}", "units", most, far, _added(cells, most), whole=True)
 
 
 def _links(case: Case) -> Iterable[Lever]:

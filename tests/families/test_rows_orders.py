@@ -15,8 +15,16 @@ def two_sites(tables: Any) -> None:
     rows(tables, "site_limits", (1, "b", "positions", 4.0))
 
 
+def first_quarter(tables: Any) -> None:
+    """Two units can be ordered in the first quarter, seven in others."""
+    rows(tables, "supply", ("g", 0, 2))
+
+
 ROWS: Rows = {
-    "supply_cap": [(of(caps), ("g", 1), {"buy[a,g,1]": 1}, None, 7)],
+    "supply_cap": [
+        (of(caps, first_quarter), ("g", 0), {"buy[a,g,0]": 1}, None, 2),
+        (of(caps, first_quarter), ("g", 1), {"buy[a,g,1]": 1}, None, 7),
+    ],
     "minimum_order": [
         # one order to the supplier, whatever sites its racks go to
         (of(caps, two_sites), ("g", 1), {"ordered[g,1]": 3, "buy[a,g,1]": -1, "buy[b,g,1]": -1}, None, 0)

@@ -90,6 +90,7 @@ OWN = {
     "reserved": "site,sku,quarter,count,purpose\na,gb300-nvl72,2027Q1,1,training\n",
     "rent": "offer,site,sku,most_units,usd_per_gpu_hour,lead_quarters\nbridge,cloud,hgx-h200,4,3.5,0\n",
     "rented": "offer,count,from_quarter,until_quarter\nbridge,1,2026Q4,2027Q2\n",
+    "supply": "sku,quarter,most_units\ngb300-nvl72,2027Q1,2\n",
     "links": "from_site,to_site,from_quarter,bandwidth_gbit_per_s\na,cloud,2027Q1,100\n",
     "pools": "site,sku,role\ncloud,hgx-h200,decode\n",
     "placement": "work,workload,site,deployment,share\ndecode,chat,a,gb300-nvl72,1\nprefill,chat,a,gb300-nvl72,1\n",

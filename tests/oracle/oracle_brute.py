@@ -156,9 +156,15 @@ class BruteForce:
             together: dict[Any, int] = defaultdict(int)
             for (_, name, t, _), n in zip(orders, pick, strict=True):
                 together[name, t] += n
-            if all(not n or self.sku(name).min_order <= n <= self.sku(name).supply_per_quarter
-                   for (name, _), n in together.items()):  # fmt: skip
+            if all(not n or self.sku(name).min_order <= n <= self.supplied(name, t)
+                   for (name, t), n in together.items()):  # fmt: skip
                 yield {o: n for o, n in zip(orders, pick, strict=True) if n}
+
+    def supplied(self, name: str, t: int) -> float:
+        """Units that can be ordered in a quarter: what the case says of their delivery, or the usual."""
+        arrives = str(self.quarters[t + math.ceil(self.sku(name).lead_quarters)])
+        said = [r.most_units for r in self.service.records["supply"] if (r.sku, r.quarter) == (name, arrives)]
+        return float(said[0] if said else self.sku(name).supply_per_quarter)
 
     def sales(self, bought: dict[Any, int]) -> Iterator[dict[Any, int]]:
         """Units sold by batch (its number or order) and quarter: no more than there are, as buyers and rules allow."""

@@ -212,6 +212,12 @@ def least_order_and_supply() -> Any:
     return tiny(peaks={"chat": [40, 60, 160]}, sites=places(8), figures=figures), {GB: 4}
 
 
+def first_quarters_of_a_generation() -> Any:
+    """One rack is delivered in the first quarter, where two are needed; later as many as anyone wants."""
+    first = pd.DataFrame([(GB, QUARTERS[0], 1)], columns=["sku", "quarter", "most_units"])
+    return tiny(peaks={"chat": [110, 110, 110]}, sites=places(8), tables={"supply": first}), {GB: 3}
+
+
 def one_order_for_two_sites() -> Any:
     """No site holds three racks; the supplier sells no fewer, and counts what goes to both."""
     sites = ({"site": "a", "positions": 3.0}, {"site": "b", "positions": 3.0, "electricity_usd_per_kwh": 0.07})
@@ -542,6 +548,7 @@ CASES: list[tuple[Callable[[], Any], set[str], set[str]]] = [
     (facility_power_and_expansion, {GB}, set()),
     (least_order_and_supply, {GB}, {"minimum order"}),
     (one_order_for_two_sites, {GB}, {"minimum order"}),
+    (first_quarters_of_a_generation, {GB}, {"supply"}),
     (shortfall_by_priority, {GB}, {"busy racks"}),
     (shortfall_inside_lead_time, set(), {"busy racks"}),
     (rent_until_racks_come, set(), {"rent"}),

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 import pandas as pd
 
 from procure.instance import Instance
-from procure.instance.tables import Price, SkuRow
+from procure.instance.tables import Price, QuarterSupply, SkuRow
 from procure.plan.limits import Rows
 from procure.plan.money import Ledger
 from procure.plan.part import Check
@@ -23,8 +23,9 @@ from procure.timekey import grouped, summed
 def limits(s: Standing, rows: Rows) -> None:
     """All sites together order no more than the supplier sells, and no less than its least order."""
     bought = s.tables["purchases"]
+    said = {(r.sku, r.t): float(r.most_units) for r in s.instance.rows(QuarterSupply)}
     for (quarter, sku), group in grouped(bought, ["quarter", "sku"]):
-        most = s.sku[sku].supply_per_quarter
+        most = said.get((sku, s.position[quarter]), s.sku[sku].supply_per_quarter)
         if math.isfinite(most):
             rows.add("supply", quarter, "", sku, summed(group, "count"), most, "units")
         least = s.sku[sku].min_order

@@ -41,14 +41,14 @@ def add_variables(m: Any, index: Index) -> None:
 
 
 def supply_cap(m: Any, index: Index) -> None:
-    """All sites together order at most what the supplier sells in a quarter: Σ_s buy[s,k,t] ≤ supply[k]. Units."""
+    """All sites together order at most what the supplier sells in a quarter: Σ_s buy[s,k,t] ≤ supply[k,t]. Units."""
     orders = group(index.orders, lambda o: (o[1], o[2]))
-    keys = [(k, t) for k, t in sorted(orders) if index.sku[k].supply_per_quarter < float("inf")]
+    keys = [(k, t) for k, t in sorted(orders) if index.most_ordered(k, t) < float("inf")]
 
     def rule(m: Any, sku: str, t: int) -> Any:
         row = Terms()
         row.extend(1.0, (m.buy[o] for o in orders[sku, t]))
-        return row.at_most(index.sku[sku].supply_per_quarter)
+        return row.at_most(index.most_ordered(sku, t))
 
     m.supply_cap = first_stage_rows(keys, rule=rule)
 
@@ -101,7 +101,9 @@ def order_bound(index: Index, sku: str, without: Collection[str] = ()) -> float:
     sites = sorted({site for site, name in index.ordered_at if name == sku})
     bound = sum(_room(index, site, sku, without) for site in sites)
     if "supply" not in without:
-        bound = min(bound, float(index.sku[sku].supply_per_quarter))
+        row = index.sku[sku]
+        quarters = range(row.first_order_t, row.last_order_t + 1)
+        bound = min(bound, max((index.most_ordered(sku, t) for t in quarters), default=0.0))
     if bound == float("inf") and not without:
         expected = "A limit that bounds an order: supply_per_quarter in hardware.csv, or a limit of every site."
         raise InputError([Fault("hardware.csv", 0, "supply_per_quarter", sku, expected)])

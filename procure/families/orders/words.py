@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 from procure.families.wording import Cause, Full, Moved, RowWords, Words
+from procure.quarter import Quarter
 
 
 def moved(full: Full) -> Moved:
-    """What the supplier sells of the SKU in every quarter, by a unit."""
+    """What the supplier sells of the SKU in that quarter, or in every one, by a unit."""
+    stated, skus = full.stated["supply"], full.tables["skus"]
+    lead = int(full.cell(skus, "sku", full.item, "lead_quarters"))
+    delivered = str(Quarter(full.quarter) + lead)
+    if ((stated["sku"] == full.item) & (stated["quarter"] == delivered)).any():
+        units = full.cell(stated[stated["quarter"] == delivered], "sku", full.item, "most_units")
+        return Moved(f"supply/{full.item}/{delivered}/most_units", units, 1.0, "units")
     units = full.cell(full.tables["skus"], "sku", full.item, "supply_per_quarter")
     return Moved(f"hardware/{full.item}/supply_per_quarter", units, 1.0, "units")
 
