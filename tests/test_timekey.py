@@ -23,9 +23,10 @@ from procure.plan.tables import TABLES
 from procure.plan.unit_costs import cost_warnings, unit_costs_summary, unit_costs_table
 from procure.plan.verify import checks_of, verify
 from procure.program import build as build_program
-from procure.report import page, words
+from procure.report import page
 from procure.report.charts import charts
 from procure.report.layout import Timeline, over_time
+from procure.report.sentences import limits, outcome, trades
 from procure.report.workbook import build as workbook
 from procure.solver.blocks import parts_of
 from procure.solver.compile import compile_program
@@ -128,10 +129,10 @@ STATISTICS: dict[str, Callable[[Solved, Plan], Any]] = {
     "facts": lambda s, p: page.facts(p),
     "orders": lambda s, p: page.orders(p),
     "costs": lambda s, p: page.costs(p),
-    "binding": lambda s, p: words.binding_sentences(p),
-    "causes": lambda s, p: (words.causes(p, "planned"), words.causes(p, "lookahead")),
-    "sales": lambda s, p: words.sales(p, "planned"),
-    "unit costs": lambda s, p: words.unit_costs(p),
+    "binding": lambda s, p: limits.binding_sentences(p),
+    "causes": lambda s, p: (outcome.causes(p, "planned"), outcome.causes(p, "lookahead")),
+    "sales": lambda s, p: trades.sales(p, "planned"),
+    "unit costs": lambda s, p: outcome.unit_costs(p),
     "warnings": lambda s, p: cost_warnings(p.tables["unit_costs"]),
     "unit costs of plan.json": lambda s, p: unit_costs_summary(p.tables["unit_costs"]),
     "evidence": lambda s, p: evidence_shares(p.tables, s.case),

@@ -122,7 +122,7 @@ def _kept_elsewhere(plan: Plan, target: Path) -> str:
     """Where a plan is that could not be written as a whole, in a sentence."""
     import tempfile
 
-    from procure.report import words
+    from procure.report.sentences import trades
 
     try:
         plan.write(target)
@@ -138,7 +138,7 @@ def _kept_elsewhere(plan: Plan, target: Path) -> str:
         sales = ", ".join(f"{r['quarter']} {r['site']} {r['count']} {r['sku']}" for r in plan.summary["sales"])
         rents = ", ".join(f"{r['quarter']} {r['offer']} {r['count']} {r['sku']}" for r in plan.summary["rents"])
         told = f"It orders: {orders or 'nothing'}. It rents: {rents or 'nothing'}. It sells: {sales or 'nothing'}."
-        if changes := words.changed(plan):
+        if changes := trades.changed(plan):
             told = f"{told} Of firm orders it changes: {changes}."
         return f"{left} This plan could not be stored anywhere. {told}"
     return f"{left} This plan is kept in {spare}; `procure report {spare}` makes its workbook and page."

@@ -21,8 +21,20 @@ from procure.plan.unit_costs import cost_warnings
 from procure.quarter import quarter_ranges
 from procure.report import words
 from procure.report.charts import charts, style
-from procure.report.day import day_sentences, parts_of_day
 from procure.report.layout import Timeline
+from procure.report.sentences import (
+    caches,
+    evidence,
+    instances,
+    limits,
+    links,
+    losses,
+    modes,
+    outcome,
+    placement,
+    trades,
+)
+from procure.report.sentences.day import day_sentences, parts_of_day
 from procure.report.sheets.premises import as_number
 from procure.schema import CostLine, Evidence, Span
 from procure.timekey import grouped, summed, unmixed
@@ -56,44 +68,44 @@ def render(plan: Plan) -> str:
     )
     environment.filters["share"] = words.share
     environment.globals["column"] = lambda table, name: TABLES[table].by_column[name]
-    outside, inside = words.binding_sentences(plan)
+    outside, inside = limits.binding_sentences(plan)
     return environment.get_template("plan.html.j2").render(
         plan=plan,
         name=words.plan_name(plan),
         headline=headline(plan),
-        status=words.status_sentence(plan),
+        status=outcome.status_sentence(plan),
         good=plan.status is Status.OPTIMAL,
         facts=facts(plan),
         orders=orders(plan),
         foreseen=foreseen(plan),
-        expansions=words.expansion_sentences(plan, Span.PLANNED),
-        rents=words.rent_sentences(plan, Span.PLANNED),
-        changes=words.change_sentences(plan),
-        later_rents=words.rent_sentences(plan, Span.LOOKAHEAD),
-        sales=words.sale_sentences(plan, Span.PLANNED),
-        later_sales=words.sale_sentences(plan, Span.LOOKAHEAD),
-        later_expansions=words.expansion_sentences(plan, Span.LOOKAHEAD),
+        expansions=trades.expansion_sentences(plan, Span.PLANNED),
+        rents=trades.rent_sentences(plan, Span.PLANNED),
+        changes=trades.change_sentences(plan),
+        later_rents=trades.rent_sentences(plan, Span.LOOKAHEAD),
+        sales=trades.sale_sentences(plan, Span.PLANNED),
+        later_sales=trades.sale_sentences(plan, Span.LOOKAHEAD),
+        later_expansions=trades.expansion_sentences(plan, Span.LOOKAHEAD),
         charts=drawn(plan),
         binding=outside,
         inner=inside,
-        links=words.link_sentences(plan),
-        placement=words.placement_sentence(plan),
-        moves=words.move_sentences(plan),
-        modes=words.mode_sentences(plan),
+        links=links.link_sentences(plan),
+        placement=placement.placement_sentence(plan),
+        moves=caches.move_sentences(plan),
+        modes=modes.mode_sentences(plan),
         day=day_sentences(plan),
         parts_of_day=parts_of_day(plan),
-        instances=words.instance_sentences(plan),
-        losses=words.loss_sentences(plan),
+        instances=instances.instance_sentences(plan),
+        losses=losses.loss_sentences(plan),
         spans=[span.word for span in Span],
-        causes=words.causes(plan, Span.PLANNED),
-        later_causes=words.causes(plan, Span.LOOKAHEAD),
+        causes=outcome.causes(plan, Span.PLANNED),
+        later_causes=outcome.causes(plan, Span.LOOKAHEAD),
         costs=costs(plan),
-        unit_costs=[(who, kind, *map(figure_or_none, numbers)) for who, kind, *numbers in words.unit_costs(plan)],
+        unit_costs=[(who, kind, *map(figure_or_none, numbers)) for who, kind, *numbers in outcome.unit_costs(plan)],
         cost_warnings=cost_warnings(plan.tables["unit_costs"]),
         premises=premises(plan),
         kinds=kinds(plan),
-        evidence=words.evidence_lines(plan.summary),
-        extrapolation=words.extrapolation_lines(plan.summary),
+        evidence=evidence.evidence_lines(plan.summary),
+        extrapolation=evidence.extrapolation_lines(plan.summary),
         checks=[(c.check, c.holds, c.detail) for c in plan.rows(Check)],
     )
 
@@ -106,15 +118,15 @@ def headline(plan: Plan) -> str:
     order = "Order nothing in the planned quarters."
     if not bought.empty:
         order = f"Order {words.listed(bought)}; orders fall in {quarters}."
-    if rented := words.rented(plan):
+    if rented := trades.rented(plan):
         order = f"{order} Rent {rented}."
-    if changed := words.changed(plan):
+    if changed := trades.changed(plan):
         order = f"{order} {changed[0].upper()}{changed[1:]}."
     if sold.empty:
         return order
     counts = grouped(sold, ["sku"])["count"].sum()
     brings = words.usd(summed(sold, "net_usd"))
-    loss = words.against_books(summed(sold, "book_loss_usd"))
+    loss = trades.against_books(summed(sold, "book_loss_usd"))
     return f"{order} Sell {words.listed(counts)}; this brings {brings}, {loss}."
 
 
@@ -125,7 +137,7 @@ def facts(plan: Plan) -> list[tuple[str, str]]:
     cash, npv = plan.tables["cash"], grouped(plan.tables["costs"], ["span"])["npv_usd"].sum()
     capital = cash["line"].isin([line for line in CostLine if line.capital])
     paid = summed(cash[capital & (cash["span"] == Span.PLANNED)], "cash_usd")
-    by = words.objective(plan)
+    by = outcome.objective(plan)
     what = "Net present cost less income" if by.earns else "Net present cost"
     found = [
         (f"{what}, planned quarters", words.usd(float(npv.get(Span.PLANNED, 0.0)))),
@@ -133,14 +145,14 @@ def facts(plan: Plan) -> list[tuple[str, str]]:
         ("Paid for orders in planned quarters", words.usd(paid)),
         (
             f"Planned {'tokens' if by.tokens else 'requests'} not served as promised, by priority",
-            words.share(words.short_share(plan)),
+            words.share(outcome.short_share(plan)),
         ),
         ("Planned", quarter_ranges(planned)),
         ("Look-ahead", quarter_ranges(later) or "none"),
     ]
-    gap = words.gap_in_short(plan)
+    gap = outcome.gap_in_short(plan)
     if not by.promises:
-        found.insert(0, ("Best by the objective", words.outcome(plan)))
+        found.insert(0, ("Best by the objective", outcome.outcome(plan)))
     if gap is not None:
         found.insert(len(found) - 4, ("Proven within", " or ".join(gap)))
     return found

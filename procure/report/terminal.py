@@ -13,7 +13,8 @@ from procure.plan import Plan, Status
 from procure.plan.tables import Check, Purchase
 from procure.plan.unit_costs import cost_warnings
 from procure.report import words
-from procure.report.day import day_sentences
+from procure.report.sentences import caches, instances, limits, links, losses, modes, outcome, placement, trades
+from procure.report.sentences.day import day_sentences
 from procure.schema import Span
 
 _COLOURS = {Status.OPTIMAL: "green", Status.SHORT: "yellow", Status.LIMIT: "yellow", Status.UNVERIFIED: "red"}
@@ -40,25 +41,25 @@ def print_plan(plan: Plan, console: Console) -> None:
         console.print(table)
     else:
         console.print("Order nothing in the planned quarters.")
-    outside, inside = words.binding_sentences(plan)
+    outside, inside = limits.binding_sentences(plan)
     full = f"of what was bought: {words.count_of(len(inside), 'limit')} (see the page)"
-    stays = words.placement_sentence(plan)
-    tokens = [_token_line(*row) for row in words.unit_costs(plan) if row[0] == words.WHOLE]
+    stays = placement.placement_sentence(plan)
+    tokens = [_token_line(*row) for row in outcome.unit_costs(plan) if row[0] == outcome.WHOLE]
     said: list[tuple[str, Iterable[str]]] = [
-        ("build", words.expansion_sentences(plan, Span.PLANNED)),
-        ("rent", words.rent_sentences(plan, Span.PLANNED)),
-        ("change", words.change_sentences(plan)),
-        ("sell", words.sale_sentences(plan, Span.PLANNED)),
+        ("build", trades.expansion_sentences(plan, Span.PLANNED)),
+        ("rent", trades.rent_sentences(plan, Span.PLANNED)),
+        ("change", trades.change_sentences(plan)),
+        ("sell", trades.sale_sentences(plan, Span.PLANNED)),
         ("full", [*outside, full] if inside else outside),
-        ("link", words.link_sentences(plan)),
+        ("link", links.link_sentences(plan)),
         ("stays", [stays] if stays else []),
-        ("moves", words.move_sentences(plan)),
-        ("modes", words.mode_sentences(plan)),
+        ("moves", caches.move_sentences(plan)),
+        ("modes", modes.mode_sentences(plan)),
         ("day", day_sentences(plan)),
-        ("whole", words.instance_sentences(plan)),
+        ("whole", instances.instance_sentences(plan)),
         ("loss", _losses(plan)),
-        ("short", words.causes(plan, Span.PLANNED)),
-        ("later", words.causes(plan, Span.LOOKAHEAD)),
+        ("short", outcome.causes(plan, Span.PLANNED)),
+        ("later", outcome.causes(plan, Span.LOOKAHEAD)),
         ("note", plan.summary.get("demand_notes", [])),
         ("tokens", tokens),
     ]
@@ -68,8 +69,8 @@ def print_plan(plan: Plan, console: Console) -> None:
     failed = [f"{check.check}: {check.detail}" for check in plan.rows(Check) if not check.holds]
     _say(console, "fails", failed, "bold red")
     colour = _COLOURS[plan.status]
-    console.print(f"[{colour}]{plan.status}[/{colour}]: {words.outcome(plan)}. {escape(words.status_sentence(plan))}",
-                  highlight=False)  # fmt: skip
+    ended = f"{outcome.outcome(plan)}. {escape(outcome.status_sentence(plan))}"
+    console.print(f"[{colour}]{plan.status}[/{colour}]: {ended}", highlight=False)
 
 
 def _say(console: Console, label: str, sentences: Iterable[str], style: str = "bold") -> None:
@@ -80,7 +81,7 @@ def _say(console: Console, label: str, sentences: Iterable[str], style: str = "b
 
 def _losses(plan: Plan) -> Iterator[str]:
     """The losses that take most in words, and how many others there are."""
-    heavy, light = words.loss_sentences(plan)
+    heavy, light = losses.loss_sentences(plan)
     yield from heavy[:LOSSES]
     told = [(len(heavy) - LOSSES, "after which loads are short"), (len(light), "that what is left carries")]
     for number, kind in told:

@@ -15,9 +15,10 @@ from tiny_case import by_hours, fleet
 import procure
 from procure.check import check_case
 from procure.report import print_plan
-from procure.report.day import day_sentences
 from procure.report.page import render
-from procure.report.words import loss_sentences, share
+from procure.report.sentences.day import day_sentences
+from procure.report.sentences.losses import loss_sentences
+from procure.report.words import share
 from procure.report.workbook import build as sheets_of
 
 GB = "gb300-nvl72"

@@ -12,8 +12,9 @@ from tiny_case import linked_sites
 
 from procure.check import check_case
 from procure.errors import InputError
-from procure.report import print_plan, words
+from procure.report import print_plan
 from procure.report.page import render
+from procure.report.sentences import links
 from procure.report.workbook import build
 
 TOKEN_BYTES = 2 * 80 * 8 * 128
@@ -141,7 +142,7 @@ def test_wrong_links_and_pools_are_refused_together():
 
 def test_terminal_page_and_workbook_say_what_a_link_carries():
     plan = planned(linked_sites())
-    (sentence,) = words.link_sentences(plan)
+    (sentence,) = links.link_sentences(plan)
     assert sentence.startswith("a to b: 15 of 15 Gbit/s (full) at the peak of 2027Q1, 1.43 requests/s")
     console = Console(file=io.StringIO(), width=400)
     print_plan(plan, console)
@@ -149,4 +150,4 @@ def test_terminal_page_and_workbook_say_what_a_link_carries():
     assert sentence in render(plan)
     assert build(plan)
     idle = planned(linked_sites(2.0, ("", ""), ttft_s=0.5))
-    assert words.link_sentences(idle) == ["a to b: carries nothing."]
+    assert links.link_sentences(idle) == ["a to b: carries nothing."]

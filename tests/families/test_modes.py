@@ -13,8 +13,9 @@ from tiny_case import at, fleet, racks_short_of_power, tiny
 from procure.check import check_case
 from procure.plan import Plan
 from procure.program import build
-from procure.report import print_plan, words
+from procure.report import print_plan
 from procure.report.page import render
+from procure.report.sentences import modes
 from procure.report.workbook import build as workbook
 
 VR = "vr-nvl72"
@@ -107,14 +108,14 @@ def test_more_racks_at_maxq_would_not_do_the_work():
 
 def test_terminal_page_and_workbook_say_how_many_save():
     plan = saving().plan
-    (told,) = words.mode_sentences(plan)
+    (told,) = modes.mode_sentences(plan)
     assert told.startswith("4 of 6 vr-nvl72 at a run at Max-Q in 2027Q1, which leaves 160 kW")
     console = Console(file=io.StringIO(), width=400)
     print_plan(plan, console)
     assert told in console.file.getvalue()
     assert told in render(plan)
     assert workbook(plan) is not None
-    assert words.mode_sentences(planned(racks_short_of_power("max_p"), gap=1e-4)) == []
+    assert modes.mode_sentences(planned(racks_short_of_power("max_p"), gap=1e-4)) == []
 
 
 def test_check_counts_a_fleet_at_maxq_where_the_plan_may_choose():

@@ -12,8 +12,9 @@ from solved_case import Solved, built, planned
 from tiny_case import worn_drives
 
 from procure.plan import Plan
-from procure.report import print_plan, words
+from procure.report import print_plan
 from procure.report.page import render
+from procure.report.sentences import caches
 
 VR, KIT = "vr-nvl72", "ssd-kit-vr-nvl72"
 HBM, DRAM, SSD = f"hbm:{VR}", f"dram:{VR}", f"ssd:{KIT}"
@@ -113,10 +114,10 @@ def test_a_case_without_moves_allows_none():
 
 
 def test_terminal_and_page_say_what_moves_where():
-    told = words.move_sentences(moving().plan)
+    told = caches.move_sentences(moving().plan)
     assert any(f"{HBM} to {SSD}" in sentence for sentence in told)
     console = Console(file=io.StringIO(), width=400)
     print_plan(moving().plan, console)
     assert all(sentence in console.file.getvalue() for sentence in told)
     assert all(sentence in render(moving().plan) for sentence in told)
-    assert words.move_sentences(moving("none").plan) == []
+    assert caches.move_sentences(moving("none").plan) == []

@@ -12,8 +12,9 @@ from tiny_case import tiny
 from procure.errors import InputError
 from procure.instance.tables import InstanceRow
 from procure.plan.tables import Survival
-from procure.report import print_plan, words
+from procure.report import print_plan
 from procure.report.page import render
+from procure.report.sentences import losses
 from procure.report.workbook import build
 from procure.schema import Lost
 
@@ -119,7 +120,7 @@ def test_racks_for_a_cold_start_carry_everything_in_full(cached):
 
 def test_every_plan_says_what_a_loss_takes(cached):
     _, plan = cached
-    short, carried = words.loss_sentences(plan)
+    short, carried = losses.loss_sentences(plan)
     rack = next(s for s in short + carried if s.startswith("with one gb300-nvl72 fewer at a the load needs "))
     assert " in 2027Q1: " in rack
     assert any(" at a the load (agent read it) needs " in s for s in short)

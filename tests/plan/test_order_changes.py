@@ -15,7 +15,7 @@ from procure.check import check_case
 from procure.errors import InputError
 from procure.plan.roll import roll
 from procure.report.page import headline
-from procure.report.words import change_sentences
+from procure.report.sentences.trades import change_sentences
 from procure.report.workbook import build as workbook
 
 QUARTERS = quarter_names(5)

@@ -9,7 +9,7 @@ from tiny_case import quarter_names, tiny
 
 from procure.plan.roll import roll
 from procure.report.page import headline
-from procure.report.words import rent_sentences
+from procure.report.sentences.trades import rent_sentences
 from procure.report.workbook import build as workbook
 from procure.schema import Span
 

@@ -9,8 +9,9 @@ from rich.console import Console
 
 from procure.plan import Plan
 from procure.plan.plan import frame
-from procure.report import print_plan, words
+from procure.report import print_plan
 from procure.report.page import render
+from procure.report.sentences import instances
 from procure.report.workbook import build
 from procure.timekey import BASE, PEAK
 
@@ -31,7 +32,7 @@ def counted(plan: Plan) -> Plan:
 
 @pytest.mark.thorough
 def test_what_is_counted_in_whole_and_what_is_not_is_said_everywhere(counted):
-    small, others = words.instance_sentences(counted)
+    small, others = instances.instance_sentences(counted)
     assert small == "little: counted in whole instances, as the load is small."
     assert "would take at most 0.5 units more in" in others
     console = Console(file=io.StringIO(), width=400)
@@ -42,7 +43,7 @@ def test_what_is_counted_in_whole_and_what_is_not_is_said_everywhere(counted):
 
 @pytest.mark.thorough
 def test_a_plan_without_instances_says_nothing_of_them(plan):
-    assert words.instance_sentences(plan) == []
+    assert instances.instance_sentences(plan) == []
     assert "Whole instances" not in render(plan)
 
 

@@ -23,7 +23,9 @@ from procure.plan.tables import TABLES
 from procure.quarter import quarter_ranges
 from procure.report import plot_sweep, print_plan, write_page, write_pictures
 from procure.report.page import costs, render
-from procure.report.words import binding_sentences, rounded, share, status_sentence, usd
+from procure.report.sentences.limits import binding_sentences
+from procure.report.sentences.outcome import status_sentence
+from procure.report.words import rounded, share, usd
 
 HOSTILE = "<script>alert(1)</script>[red]$x$_{&\"'"
 VOID = {"meta", "br", "link", "img", "hr", "input"}

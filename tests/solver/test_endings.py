@@ -11,7 +11,7 @@ from tiny_case import budget, fleet, tiny
 
 from procure.plan import Status
 from procure.program import build as build_program
-from procure.report.words import status_sentence
+from procure.report.sentences.outcome import status_sentence
 from procure.solver import NoPlan
 from procure.solver.compile import compile_program
 from procure.solver.decompose import Decomposition

@@ -16,8 +16,9 @@ from procure.errors import InputError
 from procure.plan import Plan
 from procure.plan.placement import moved_share
 from procure.plan.roll import roll
-from procure.report import print_plan, words
+from procure.report import print_plan
 from procure.report.page import render
+from procure.report.sentences import placement
 
 OLD, NEW = "gb200-nvl72", "gb300-nvl72"
 
@@ -51,7 +52,7 @@ def test_without_a_tolerance_the_cheapest_service_is_shown_and_nothing_said():
     assert shares[:3:2] == pytest.approx([1.0, 1.0], abs=1e-4)
     assert shares[1] < 0.5
     assert moved_share(built(case()), plan.tables) > 2.0
-    assert words.placement_sentence(plan) == ""
+    assert placement.placement_sentence(plan) == ""
 
 
 def test_within_a_small_part_of_the_cost_nothing_moves():
@@ -98,7 +99,7 @@ def test_verification_sees_another_claim(field, value):
 
 def test_terminal_and_page_say_what_moves_and_what_that_costs():
     plan = steadied().plan
-    told = words.placement_sentence(plan)
+    told = placement.placement_sentence(plan)
     assert told.startswith("Between quarters 0.00 of a workload moves")
     console = Console(file=io.StringIO(), width=400)
     print_plan(plan, console)

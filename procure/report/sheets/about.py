@@ -10,16 +10,10 @@ from procure.plan import Plan
 from procure.plan.unit_costs import cost_warnings
 from procure.report.cells import Cell, Sheet
 from procure.report.layout import Timeline
-from procure.report.words import (
-    evidence_lines,
-    extrapolation_lines,
-    outcome,
-    plan_name,
-    proven_gap,
-    status_sentence,
-    unit_costs,
-)
-from procure.report.words import objective as by_objective
+from procure.report.sentences.evidence import evidence_lines, extrapolation_lines
+from procure.report.sentences.outcome import objective as by_objective
+from procure.report.sentences.outcome import outcome, proven_gap, status_sentence, unit_costs
+from procure.report.words import plan_name
 
 _SHEETS = (
     ("Purchases", "what to order and to sell, when it is paid, unit prices"),

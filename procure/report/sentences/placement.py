@@ -1,0 +1,18 @@
+"""What moves to other hardware between quarters, in a sentence."""
+
+from __future__ import annotations
+
+from procure.plan import Plan
+from procure.report.words import usd
+
+
+def placement_sentence(plan: Plan) -> str:
+    """What moves to other hardware between quarters, where the service was asked to stay; else nothing."""
+    if "placement" not in plan.summary:
+        return ""
+    told = plan.summary["placement"]
+    return (
+        f"Between quarters {told['moved']:.2f} of a workload moves to other hardware (decode and prefill, summed), "
+        f"{told['moved_cheapest']:.2f} with the cheapest service of the same fleet, which costs "
+        f"{usd(max(told['given_up_usd'], 0.0))} less."
+    )
