@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterator
 from copy import copy
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ from procure.plan.money import cash_table
 from procure.plan.premises import evidence_shares
 from procure.plan.tables import TABLES
 from procure.plan.unit_costs import cost_warnings, unit_costs_summary, unit_costs_table
-from procure.plan.verify import checks_of, verify
+from procure.plan.verify import faults_by_check, verify
 from procure.program import build as build_program
 from procure.report import page
 from procure.report.charts import charts
@@ -166,13 +167,12 @@ def timed(plan: Plan) -> list[str]:
     return [n for n, t in plan.tables.items() if len(t) and n not in ("premises", "checks")]
 
 
-@pytest.mark.parametrize("column", BESIDE_QUARTER)
 @pytest.mark.parametrize("statistic", STATISTICS)
-def test_every_statistic_refuses_rows_of_a_second_scenario_or_part_of_the_day(plenty, statistic, column):
+def test_every_statistic_refuses_rows_of_a_second_scenario_or_part_of_the_day(plenty, statistic):
     STATISTICS[statistic](plenty, plenty.plan)  # as it is, it can be worked out
     names = [n for n in timed(plenty.plan) if n in READS.get(statistic, plenty.plan.tables) and _read(statistic, n)]
     assert names
-    for name in names:
+    for name, column in product(names, BESIDE_QUARTER):
         with pytest.raises(InputError, match=f"One {column} at a time"):
             STATISTICS[statistic](plenty, planted(plenty.plan, name, column))
 
@@ -184,12 +184,13 @@ def _read(statistic: str, name: str) -> bool:
 
 @pytest.mark.parametrize("column", BESIDE_QUARTER)
 def test_verification_says_which_table_has_rows_of_what_the_case_does_not_have(plenty, column):
-    assert checks_of(plenty.plan, plenty.case, plenty.instance)["holds"].all()
-    checks = checks_of(planted(plenty.plan, "serving", column), plenty.case, plenty.instance).set_index("check")
+    assert plenty.plan.tables["checks"]["holds"].all()
+    faults = faults_by_check(planted(plenty.plan, "serving", column), plenty.case, plenty.instance)
     name = "every row is of the one scenario and part of the day"
     other = {"scenario": "high, not base", "daypart": "night, not peak"}[column]
-    assert checks.loc[name, "detail"] == f"serving: {column} {other}"
-    assert f"One {column} at a time" in checks.loc["every limit holds", "detail"]
+    assert list(faults[name]) == [f"serving: {column} {other}"]
+    with pytest.raises(InputError, match=f"One {column} at a time"):
+        list(faults["every limit holds"])
 
 
 @pytest.mark.thorough

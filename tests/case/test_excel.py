@@ -212,7 +212,7 @@ def with_rows(book, sheet, rows):
     """The workbook with rows of XML behind those of one sheet."""
     with zipfile.ZipFile(book) as packed:
         parts = {name: packed.read(name) for name in packed.namelist()}
-    number = next(i for i, s in enumerate(load_workbook(book).worksheets, 1) if s.title == sheet)
+    number = load_workbook(book, read_only=True).sheetnames.index(sheet) + 1
     name = f"xl/worksheets/sheet{number}.xml"
     assert b"</sheetData>" in parts[name]
     parts[name] = parts[name].replace(b"</sheetData>", rows.encode() + b"</sheetData>")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import pandas as pd
 import pytest
 from solved_case import built
@@ -10,6 +12,7 @@ from tiny_case import tiny
 from procure.case import Case
 from procure.errors import InputError
 from procure.instance import Cache, build
+from procure.instance.retention import wear_prices_table
 from tests.case.test_case_read import one_fault
 
 HORIZON = ("case/first_quarter", "case/planned_quarters", "case/lookahead_quarters")
@@ -36,6 +39,7 @@ WORDS = {
 """Another value of each premise that is no number."""
 
 
+@cache
 def case():
     """A case with room in its look-ahead, so that a lead time may move, and instances that are counted whole."""
     settings = {"planned_quarters": 1, "lookahead_quarters": 3, "whole_instances_up_to": 50.0}
@@ -116,7 +120,7 @@ def test_what_replaced_drives_cost_is_a_premise_of_the_plan(path, stated, moves)
     skus = ("gb300-nvl72", "vr-nvl72", "cmx-rack", "cmx-enclosure")
     base = tiny(skus=skus, tables=tables, settings={"flash_wear": "replace"})
     changed = base.with_value(path, "x0.9")
-    wear = [built(each)["wear_prices"] for each in (base, changed)]
+    wear = [wear_prices_table(each) for each in (base, changed)]
     assert wear[0].equals(wear[1]) is not moves
     assert (path in base.rests_on, changed.input_hash != base.input_hash) == (moves, moves)
 

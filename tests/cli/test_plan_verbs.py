@@ -23,9 +23,15 @@ def write_case(folder: Path) -> Path:
     return tiny(peaks={"chat": [60, 80, 90]}).write(folder)
 
 
+@pytest.fixture(scope="module")
+def written(tmp_path_factory):
+    return write_case(tmp_path_factory.mktemp("written") / "case")
+
+
 @pytest.fixture
-def case(tmp_path):
-    return write_case(tmp_path / "case")
+def case(written, tmp_path):
+    """A copy of the case, which a test may spoil."""
+    return shutil.copytree(written, tmp_path / "case")
 
 
 @pytest.fixture

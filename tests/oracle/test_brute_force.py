@@ -623,6 +623,7 @@ OBJECTIVES = {
 """Workloads that are short in the planned quarter, and racks bought, by objective and worth of a batch request."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("objective", "worth"), OBJECTIVES)
 def test_trying_every_plan_finds_the_same_optimum_of_every_objective(objective, worth):
     case, most = two_tiers(objective, worth)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from tiny_case import at, fleet, rich, tiny
 
 from procure.families import contents
 from procure.plan import Status
+from procure.program import Program
 from procure.program import build as build_program
 from procure.program.declare import More, Undeclared, block_rows, first_stage, first_stage_rows, recourse
 from procure.program.part import Part
@@ -45,6 +47,13 @@ CASES = {
 }
 
 
+@cache
+def made(name: str) -> tuple[Program, Compiled]:
+    """The program of a case and its arrays, which nobody changes."""
+    program = build_program(built(CASES[name]()))
+    return program, compile_program(program)
+
+
 @pytest.fixture
 def adding(monkeypatch):
     def add(*families: Any) -> None:
@@ -70,8 +79,7 @@ def components(compiled: Compiled) -> list[tuple[set[int], set[int]]]:
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.thorough
 def test_declared_blocks_are_the_connected_components_of_the_program(name):
-    program = build_program(built(CASES[name]()))
-    compiled = compile_program(program)
+    program, compiled = made(name)
     declared = [(set(part.columns.tolist()), set(part.rows.tolist())) for part in parts_of(compiled)]
     assert sorted(declared, key=str) == sorted(components(compiled), key=str)
     assert [part.at for part in parts_of(compiled)] == program.index.blocks  # one for each quarter
@@ -202,7 +210,7 @@ def test_a_least_that_a_fleet_breaks_is_mended_upwards(adding):
 
 @pytest.mark.parametrize("name", CASES)
 def test_more_of_what_helps_never_raises_what_a_cut_asks_for_and_more_of_what_hurts_never_lowers_it(name):
-    compiled = compile_program(build_program(built(CASES[name]())))
+    compiled = made(name)[1]
     parts = Decomposition(compiled, Options(threads=1))
     helps = compiled.helps[parts.columns]
     draw = np.random.default_rng(1)
