@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -21,8 +21,6 @@ PANEL = "Study"
 BUG = 1
 _BETTER = 1e-4
 """Share of the planned requests by which a shortfall is told to be less."""
-MOST_DRAWN = 2
-"""Values that a sweep may vary for one picture to show them."""
 
 Jobs = Annotated[int, typer.Option(help="Points worked on at a time, each in a process of its own.", min=1)]
 
@@ -43,6 +41,14 @@ def sweep(  # noqa: PLR0913 - one option of the verb each
     threads: Threads = 0,
     seed: Seed = 0,
     jobs: Jobs = 1,
+    paired: Annotated[
+        bool,
+        typer.Option(
+            "--paired",
+            help="The first values of all names together, then the second "
+            "ones, and so on, instead of every combination.",
+        ),
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Solve the case for every value and show how the orders change.
@@ -56,7 +62,7 @@ def sweep(  # noqa: PLR0913 - one option of the verb each
     """
     from procure.case import Case
     from procure.report import plot_sweep
-    from procure.study import long_form
+    from procure.report.sweeps import MOST_VARIED
     from procure.study import sweep as run
     from procure.study.sweep import unread
     from procure.study.vary import parse_vary
@@ -66,15 +72,15 @@ def sweep(  # noqa: PLR0913 - one option of the verb each
     tell((*read.doubts, *unread(read, varied)))
     effort = {"gap": gap, "time_limit_s": time_limit, "threads": threads, "seed": seed}
     with Stopping("points that are done are kept.") as stopping:
-        frame = run(read, varied, out=out, jobs=jobs, progress=_tell_step, stop=stopping.asked, **effort)
+        frame = run(read, varied, paired=paired, out=out, jobs=jobs, progress=_tell_step, stop=stopping.asked, **effort)
     files = ["sweep.csv", "points/", "study.json"]
-    if len(varied) <= MOST_DRAWN and len(frame):
-        plot_sweep(long_form(frame, list(varied)), out / "sweep.png")
-        files.insert(1, "sweep.png")
+    along = list(varied)[:1] if paired else list(varied)
+    if len(along) <= MOST_VARIED and len(frame):
+        files[1:1] = [path.name for path in plot_sweep(frame, along, out / "sweep.png")]
     if as_json:
         show_json(frame)
     else:
-        _show_sweep(frame, list(varied))
+        _show_sweep(frame, list(varied), along)
         typer.echo(f"Written to {out}: {', '.join(files)}")
     raise typer.Exit(_exit_code(frame, stopping.asked()))
 
@@ -157,24 +163,44 @@ def _tell_step(step: Step) -> None:
     typer.echo(f"{step.done}/{step.total}  {point}: {step.outcome.status}, {left}", err=True)
 
 
-def _show_sweep(frame: Any, varied: list[str]) -> None:
+def _show_sweep(frame: pd.DataFrame, varied: list[str], along: list[str]) -> None:
+    from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
     from procure.cli._console import table_console
+    from procure.study.sweep import ties
 
-    ordered = [c for c in frame.columns if c.startswith("ordered ") and frame[c].fillna(0).sum() > 0]
-    table = Table(title="Units ordered in planned quarters")
-    for name in [*varied, "status", "cost, M USD", *(c.removeprefix("ordered ") for c in ordered)]:
-        table.add_column(name, justify="left" if name == "status" else "right")
-    for row in frame.to_dict("records"):
-        failed = row["status"] == "failed"
+    ordered = [sku for sku in _ordered(frame) if frame[f"ordered {sku}"].fillna(0).sum() > 0]
+    table = Table(title="Units ordered in planned quarters", box=SIMPLE_HEAD, pad_edge=False)
+    for name in varied:
+        table.add_column(name, overflow="fold")
+    table.add_column("status")
+    for name in ("M USD", "gap", "short", *ordered):
+        table.add_column(name, justify="right", overflow="fold")
+    tied = ties(frame, along)
+    for row, tie in zip(frame.to_dict("records"), tied, strict=True):
         cells = [f"{row[n]:g}" if isinstance(row[n], float) else str(row[n]) for n in varied]
-        cells += [row["status"], "" if failed else f"{row['objective_usd'] / 1e6:,.1f}"]
-        cells += ["" if failed else f"{row[c]:.0f}" for c in ordered]
+        cells.append(row["status"])
+        if row["status"] != "failed":
+            cost = f"{'~ ' if tie else ''}{row['objective_usd'] / 1e6:,.1f}"
+            gap = (
+                "unknown"
+                if row["gap_usd"] is None or row["gap_usd"] != row["gap_usd"]
+                else f"{row['gap_usd'] / 1e6:,.1f}"
+            )
+            cells += [cost, gap, f"{row['shortfall_share']:.2%}", *(f"{row[f'ordered {sku}']:.0f}" for sku in ordered)]
         table.add_row(*cells)
     table_console().print(table)
+    if any(tied):
+        typer.echo("~ the same within the gap as the point before: what changes there is no finding")
     for row in frame[frame["status"] == "failed"].to_dict("records"):
         typer.echo(f"{', '.join(f'{n}={row[n]}' for n in varied)}: {row['reason']}")
+
+
+def _ordered(frame: pd.DataFrame) -> list[str]:
+    """SKUs that may be ordered: each has a column over all planned quarters, and one for each of them."""
+    words = [str(name).split(" ") for name in frame]
+    return [word[1] for word in words if word[0] == "ordered" and len(word) == len(("ordered", "sku"))]
 
 
 def _show_tags(frame: pd.DataFrame) -> None:

@@ -7,7 +7,8 @@ if TYPE_CHECKING:
     from procure.report.explained import print_explanation
     from procure.report.files import write_reports
     from procure.report.page import write_page
-    from procure.report.pictures import plot_sweep, write_pictures
+    from procure.report.pictures import write_pictures
+    from procure.report.sweeps import plot_sweep
     from procure.report.terminal import print_plan
     from procure.report.workbook import write_workbook
 
@@ -22,7 +23,7 @@ __all__ = [
 ]
 
 _HOME = {
-    "plot_sweep": "procure.report.pictures",
+    "plot_sweep": "procure.report.sweeps",
     "print_explanation": "procure.report.explained",
     "print_plan": "procure.report.terminal",
     "write_page": "procure.report.page",

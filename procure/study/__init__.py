@@ -3,7 +3,7 @@
 from procure.study.change import Change, Effort
 from procure.study.outcome import Outcome, is_bug
 from procure.study.run import Step, Study
-from procure.study.sweep import long_form, sweep
+from procure.study.sweep import sweep
 from procure.study.tags import NothingToCompare, price_tags
 
 __all__ = [
@@ -14,7 +14,6 @@ __all__ = [
     "Step",
     "Study",
     "is_bug",
-    "long_form",
     "price_tags",
     "sweep",
 ]

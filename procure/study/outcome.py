@@ -15,11 +15,12 @@ from procure.errors import InputError
 from procure.files import place_of
 from procure.instance import Cache, build
 from procure.plan import Plan, Status
-from procure.plan.tables import UnitCost
+from procure.plan.tables import ExpansionOrder, UnitCost
 from procure.plan.unit_costs import BLENDED
+from procure.schema import Span
 from procure.solver import Infeasible, Memory, NoPlan, Options, plan_of
 from procure.study.change import Change, Effort, changed, holds_of
-from procure.timekey import grouped, summed
+from procure.timekey import BESIDE_QUARTER, grouped, summed
 
 FAILED = "failed"
 TOKEN_FACTS = ("million_tokens", "usd_per_million_tokens", "market_usd_per_million_tokens")
@@ -40,11 +41,12 @@ class Outcome:
         status: the plan's, or ``failed``.
         reason: why it failed, in one line; empty with a plan.
         error: class of what was raised; empty with a plan.
-        facts: of the plan: ``objective_usd``, ``bound_usd``, ``gap``, ``shortfall_share``, ``shortfall_bound``,
-            ``short`` (who is short in planned quarters, as in ``plan.json``), ``planned_capex_usd``,
-            ``costs`` (USD of net present cost by line), ``purchases``, ``rents``, ``order_changes`` and ``sales``
-            (as in ``plan.json``), ``tokens`` (blended tokens, cost and market price by workload, None for no number)
-            and ``instance_hash``.
+        facts: of the plan: ``objective_usd``, ``bound_usd``, ``gap``, ``gap_usd``, ``shortfall_share``,
+            ``shortfall_bound``, ``short`` (who is short in planned quarters, as in ``plan.json``),
+            ``planned_capex_usd``, ``costs`` (USD of net present cost by line), ``purchases``, ``rents``,
+            ``order_changes`` and ``sales`` (as in ``plan.json``), ``expansions`` (quarter, site, expansion and count
+            of planned quarters), ``kv_bytes`` (by tier, parked at the peak of the quarter that parks most), ``tokens``
+            (blended tokens, cost and market price by workload, None for no number) and ``instance_hash``.
         stages: names of the stages of the instance that were run for it; the others were at hand.
         seconds: wall seconds.
         stopped: whether it ended because it was asked to: it is worked out anew when its study goes on.
@@ -122,10 +124,12 @@ class Solver:
 def facts_of(plan: Plan) -> dict[str, Any]:
     """What studies compare of a plan, as JSON holds it."""
     costs = grouped(plan.tables["costs"], ["line"])["npv_usd"].sum()
+    bound = plan.summary["bound_usd"]
     return {
         "objective_usd": plan.objective_usd,
-        "bound_usd": plan.summary["bound_usd"],
+        "bound_usd": bound,
         "gap": plan.summary["gap"],
+        "gap_usd": None if bound is None else plan.objective_usd - bound,
         "shortfall_share": plan.summary["shortfall"]["share"],
         "shortfall_bound": plan.summary["shortfall"]["bound"],
         "short": plan.summary["shortfall"]["workloads"],
@@ -135,6 +139,12 @@ def facts_of(plan: Plan) -> dict[str, Any]:
         "rents": plan.summary["rents"],
         "order_changes": plan.summary["order_changes"],
         "sales": plan.summary["sales"],
+        "expansions": [
+            {"quarter": order.quarter, "site": order.site, "expansion": order.expansion, "count": int(order.count)}
+            for order in plan.rows(ExpansionOrder)
+            if order.span == Span.PLANNED
+        ],
+        "kv_bytes": _parked_bytes(plan),
         "tokens": {
             cost.workload: {name: _or_none(getattr(cost, name)) for name in TOKEN_FACTS}
             for cost in plan.rows(UnitCost)
@@ -142,6 +152,12 @@ def facts_of(plan: Plan) -> dict[str, Any]:
         },
         "instance_hash": plan.summary["instance_hash"],
     }
+
+
+def _parked_bytes(plan: Plan) -> dict[str, float]:
+    """Bytes of parked KV caches by tier, all sites, in the quarter that parks most there."""
+    parked = grouped(plan.tables["kv_placement"], ["tier", "quarter", *BESIDE_QUARTER])["parked_bytes"].sum()
+    return {str(tier): float(most) for tier, most in parked.groupby(level="tier").max().items()}
 
 
 def _or_none(value: float) -> float | None:

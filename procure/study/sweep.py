@@ -13,22 +13,27 @@ import pandas as pd
 from procure.case import Case
 from procure.csvtext import guard
 from procure.errors import Fault, InputError
+from procure.schema import CostLine, Tier
 from procure.study.change import Effort
-from procure.study.outcome import Outcome
+from procure.study.outcome import FAILED, Outcome
 from procure.study.run import Step, Study
-from procure.study.vary import grid
+from procure.study.vary import grid, pairs
 
 FACTS = (
-    "status", "reason", "objective_usd", "bound_usd", "gap", "shortfall_share", "planned_capex_usd", "seconds", "error",
+    "status", "reason", "objective_usd", "bound_usd", "gap", "gap_usd", "shortfall_share", "shortfall_bound",
+    "planned_capex_usd", "seconds", "error",
 )  # fmt: skip
-"""Columns of ``sweep.csv`` between what was varied and the counts by SKU (``ordered <sku>``, ``sold <sku>``)."""
+"""Columns of ``sweep.csv`` after what was varied; after them those of :func:`columns`."""
 TABLE = "sweep.csv"
+Reader = Callable[[dict[str, Any]], Any]
+"""What a column takes from the facts of a plan."""
 
 
 def sweep(
     case: Case,
     vary: Mapping[str, Sequence[Any]],
     *,
+    paired: bool = False,
     out: str | Path | None = None,
     jobs: int = 1,
     progress: Callable[[Step], None] | None = None,
@@ -40,6 +45,7 @@ def sweep(
     Args:
         case: where every point starts from.
         vary: name → values; names as :meth:`procure.Case.with_value` takes them.
+        paired: the first values of all names are one point, the second ones another, instead of every combination.
         out: folder that is new or empty, or holds this sweep, which then goes on: ``study.json`` says what was asked,
             ``outcomes.jsonl`` has a line and ``sweep.csv`` a row as soon as a point finishes, and ``points/`` each
             plan; nothing is stored without it.
@@ -51,41 +57,86 @@ def sweep(
             :func:`procure.solve`; threads that are left open share the cores among the jobs.
 
     Returns:
-        one row per point: the values, status (of the plan, or ``failed``), the reason of a failure, objective and bound
-        (USD), gap, shortfall (share of weighted planned demand), capital of planned orders (USD), seconds, the class of
-        what failed, and units ordered in planned quarters by SKU (columns ``ordered <sku>``); where the case
-        or a value allows sales also units sold (``sold <sku>``), where there are offers of rent units rented.
+        one row per point: the values, :data:`FACTS` (``status`` of the plan, or ``failed`` with the reason and its
+        of what failed; USD; shortfall as share of weighted planned demand; wall seconds), and the columns of
+        :func:`columns`. Cells that a failed point does not know are empty.
 
     Raises:
-        InputError: ``out`` holds something else, or a name of which no value fits the case. A value that fits nowhere
-            beside others that do is a point that failed.
+        InputError: ``out`` holds something else, or a name of which no value fits the case, or values to be paired that
+            are not equally many. A value that fits nowhere beside others that do is a point that failed.
     """
     _check_names(case, vary)
-    study = Study("sweep", case, grid(vary), Effort(**effort))
+    study = Study("sweep", case, pairs(vary) if paired else grid(vary), Effort(**effort))
     folder = None if out is None else Path(out)
-    counts = _counts(case, vary)
-    columns = [*vary, *FACTS, *counts]
+    readers = columns(case, vary)
+    names = [*vary, *FACTS, *readers]
 
     def told(step: Step) -> None:
         if folder is not None:
-            _store(folder / TABLE, columns, [_row(step.outcome, counts)], "a")
+            _store(folder / TABLE, names, [_row(step.outcome, readers)], "a")
         if progress is not None:
             progress(step)
 
     found = study.run(folder, jobs, told, stop or (lambda: False))
-    rows = [_row(outcome, counts) for outcome in found]
+    rows = [_row(outcome, readers) for outcome in found]
     if folder is not None:
-        _store(folder / TABLE, columns, rows, "w")
-    return pd.DataFrame(rows, columns=columns)
+        _store(folder / TABLE, names, rows, "w")
+    return pd.DataFrame(rows, columns=names)
 
 
-def long_form(frame: pd.DataFrame, varied: list[str]) -> pd.DataFrame:
-    """One row per point and SKU, as :func:`procure.report.plot_sweep` draws it; ``status`` is ``ok`` with a plan."""
-    ordered = [c for c in frame.columns if c.startswith("ordered ")]
-    long = frame.melt(id_vars=[*varied, "status"], value_vars=ordered, var_name="sku", value_name="count")
-    long["sku"] = long["sku"].str.removeprefix("ordered ")
-    long["status"] = long["status"].where(long["status"] == "failed", "ok")
-    return long[[*varied, "status", "sku", "count"]]
+def columns(case: Case, vary: Mapping[str, Sequence[Any]]) -> dict[str, Reader]:
+    """What a sweep tells of each plan beside its facts, by column.
+
+    ``cost <line>``: present USD by line of cost, which add up to ``objective_usd``. ``short <workload>``: the largest
+    share of its requests in a planned quarter that is not served. ``kv_bytes <tier>``: parked KV caches of the quarter
+    that parks most there. ``expansion <name>``: steps ordered in planned quarters. ``ordered <sku>``: units ordered in
+    planned quarters, ``ordered <sku> <quarter>`` in each of them. ``rented <sku>`` where there are offers, and
+    ``sold <sku>`` where the case or a value allows sales.
+    """
+    sells = case.settings.resale != "none" or any(name.split("/")[-1] == "resale" for name in vary)
+    made: dict[str, Reader] = {}
+    made |= {f"cost {line}": _of("costs", line) for line in CostLine}
+    made |= {f"short {workload}": _worst(workload) for workload in case.tables["workloads"]["workload"]}
+    made |= {f"kv_bytes {tier}": _of("kv_bytes", tier) for tier in Tier}
+    for name in sorted(set(case.tables["expansions"]["expansion"])):
+        made[f"expansion {name}"] = _counted("expansions", {"expansion": name})
+    planned = [str(quarter) for quarter in case.quarters[: case.settings.planned_quarters]]
+    for sku in sorted(case.settings.may_buy):
+        made[f"ordered {sku}"] = _counted("purchases", {"sku": sku})
+        for quarter in planned:
+            made[f"ordered {sku} {quarter}"] = _counted("purchases", {"sku": sku, "quarter": quarter})
+    for sku in sorted(set(case.tables["rent"]["sku"])):
+        made[f"rented {sku}"] = _counted("rents", {"sku": sku})
+    for sku in sorted(case.skus_in_play) if sells else ():
+        made[f"sold {sku}"] = _counted("sales", {"sku": sku})
+    return made
+
+
+def ties(frame: pd.DataFrame, varied: Sequence[str]) -> list[bool]:
+    """Whether each point of a sweep ties with the one before it along the first name.
+
+    Two plans tie where what is proven of their shortfall (from bound to found) overlaps, and that of their cost as
+    well: the change between them may be the gap's, and is no finding.
+    """
+    told: list[bool] = []
+    before: dict[tuple[Any, ...], Any] = {}
+    for row in frame.to_dict("records"):
+        line = tuple(row[name] for name in varied[1:])
+        last, failed = before.get(line), row["status"] == FAILED
+        told.append(not failed and last is not None and all(_overlap(row, last, *ends) for ends in _PROVEN))
+        if not failed:
+            before[line] = row
+    return told
+
+
+_PROVEN = (("shortfall_bound", "shortfall_share"), ("bound_usd", "objective_usd"))
+"""What is proven of a plan: it lies between the first and the second; without the first, anywhere below."""
+
+
+def _overlap(one: Mapping[Any, Any], other: Mapping[Any, Any], least: str, most: str) -> bool:
+    return all(
+        pd.isna(b[least]) or pd.isna(a[most]) or b[least] <= a[most] for a, b in ((one, other), (other, one))
+    )  # fmt: skip
 
 
 def unread(case: Case, vary: Mapping[str, Sequence[Any]]) -> list[Fault]:
@@ -120,35 +171,35 @@ def _check_names(case: Case, vary: Mapping[str, Sequence[Any]]) -> None:
                 raise first
 
 
-_LISTS = {"ordered": "purchases", "rented": "rents", "sold": "sales"}
-"""Facts that counts by SKU are taken from, by the first word of their column."""
+def _of(fact: str, name: str) -> Reader:
+    """One number of a fact that has several by name; 0 where it has none of that name."""
+    return lambda facts: facts[fact].get(name, 0.0)
 
 
-def _counts(case: Case, vary: Mapping[str, Sequence[Any]]) -> list[str]:
-    """Columns with units by SKU: ordered, rented where there are offers, and sold where any point may sell."""
-    sells = case.settings.resale != "none" or any(name.split("/")[-1] == "resale" for name in vary)
-    sold = sorted(case.skus_in_play) if sells else []
-    ordered, rented = sorted(case.settings.may_buy), sorted(set(case.tables["rent"]["sku"]))
-    words = (("ordered", ordered), ("rented", rented), ("sold", sold))
-    return [f"{word} {sku}" for word, skus in words for sku in skus]
+def _worst(workload: str) -> Reader:
+    """The largest share of a workload's requests that a planned quarter does not serve."""
+    return lambda facts: max((short["share"] for short in facts["short"] if short["workload"] == workload), default=0.0)
 
 
-def _row(outcome: Outcome, counts: Sequence[str]) -> dict[str, Any]:
+def _counted(listed: str, which: Mapping[str, str]) -> Reader:
+    """Units of a list of the facts, of the rows that say so."""
+    return lambda facts: sum(
+        each["count"] for each in facts[listed] if all(each[name] == value for name, value in which.items())
+    )
+
+
+def _row(outcome: Outcome, readers: Mapping[str, Reader]) -> dict[str, Any]:
     """An outcome as a row; an empty cell is what a failed point does not know."""
     told = {name: getattr(outcome, name) for name in ("status", "reason", "seconds", "error")}
     row = {**outcome.change, **{name: outcome.facts.get(name) for name in FACTS}, **told}
-    for column in counts:
-        what, sku = column.split(" ", 1)
-        found = outcome.facts.get(_LISTS[what], [])
-        row[column] = None if outcome.failed else sum(each["count"] for each in found if each["sku"] == sku)
-    return row
+    return row | {name: None if outcome.failed else reader(outcome.facts) for name, reader in readers.items()}
 
 
-def _store(path: Path, columns: Sequence[str], rows: Sequence[Mapping[str, Any]], mode: str) -> None:
+def _store(path: Path, names: Sequence[str], rows: Sequence[Mapping[str, Any]], mode: str) -> None:
     """Rows at the end of a table (``a``), which gets its header first, or in place of it (``w``)."""
-    head = [dict(zip(columns, columns, strict=True))] if mode == "w" or not path.exists() else []
+    head = [dict(zip(names, names, strict=True))] if mode == "w" or not path.exists() else []
     with path.open(mode, newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
         for row in (*head, *rows):
-            cells = (row.get(column) for column in columns)
+            cells = (row.get(column) for column in names)
             writer.writerow(["" if c is None else guard(c) if isinstance(c, str) else c for c in cells])

@@ -1,4 +1,4 @@
-"""What a sweep varies: ranges and lists, and the grid they span."""
+"""What a sweep varies: ranges and lists, and the grid or the pairs they make."""
 
 from __future__ import annotations
 
@@ -42,6 +42,19 @@ def parse_vary(texts: Sequence[str]) -> dict[str, list[Any]]:
 def grid(varied: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
     """Every combination of the values, the last name varying fastest."""
     return [dict(zip(varied, values, strict=True)) for values in itertools.product(*varied.values())]
+
+
+def pairs(varied: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
+    """The first values of all names together, then the second ones, and so on.
+
+    Raises:
+        InputError: names with different numbers of values.
+    """
+    counts = {name: len(values) for name, values in varied.items()}
+    if len(set(counts.values())) > 1:
+        found = ", ".join(f"{name}: {count}" for name, count in counts.items())
+        raise InputError([Fault("--paired", 0, "", found, "Pairs take equally many values of every name.")])
+    return [dict(zip(varied, values, strict=True)) for values in zip(*varied.values(), strict=True)]
 
 
 def _range(text: str) -> list[float]:

@@ -229,10 +229,10 @@ def test_sweep_shows_its_table_and_writes_its_files(case, tmp_path, capsys):
     assert "left" in told.err
     assert "gb300-nvl72" in told.out
     assert {p.name for p in (tmp_path / "out").iterdir()} == {
-        "sweep.csv", "sweep.png", "points", "study.json", "outcomes.jsonl",
+        "sweep.csv", "sweep.png", "sweep.svg", "points", "study.json", "outcomes.jsonl",
     }  # fmt: skip
     assert (tmp_path / "out" / "sweep.png").stat().st_size > 1_000
-    assert "sweep.csv, sweep.png, points/, study.json" in told.out
+    assert "sweep.csv, sweep.png, sweep.svg, points/, study.json" in told.out
 
 
 @pytest.mark.slow

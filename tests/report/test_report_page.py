@@ -8,7 +8,6 @@ from collections.abc import Callable
 from html.parser import HTMLParser
 from pathlib import Path
 
-import pandas as pd
 import pytest
 from PIL import Image
 from rich.console import Console
@@ -16,12 +15,11 @@ from tools import need
 from typer.testing import CliRunner
 
 from procure.cli import build_app
-from procure.errors import InputError
 from procure.families.wording import figure
 from procure.plan import Plan
 from procure.plan.tables import TABLES
 from procure.quarter import quarter_ranges
-from procure.report import plot_sweep, print_plan, write_page, write_pictures
+from procure.report import print_plan, write_page, write_pictures
 from procure.report.page import costs, render
 from procure.report.sentences.limits import binding_sentences
 from procure.report.sentences.outcome import status_sentence
@@ -179,33 +177,6 @@ def test_numbers_read_as_they_are() -> None:
     assert [figure(5052740.5), figure(1234567.8, 7), figure(0.07801671, 7)] == ["5,052,740", "1,234,568", "0.07801671"]
     assert [rounded(1396.0), rounded(1436.0, 2), rounded(0.0127976)] == ["1,400", "1,400", "0.0128"]
     assert quarter_ranges(["2028Q1", "2027Q4", "2027Q1"]) == "2027Q1, 2027Q4 to 2028Q1"
-
-
-def sweep(failed: set[float], second: bool) -> pd.DataFrame:
-    rows = []
-    for level in (0.0, 0.5, 1.0):
-        for other in (1, 2) if second else (1,):
-            if level in failed:
-                rows.append((level, other, "time limit", None, None))
-            else:
-                rows += [(level, other, "ok", sku, 10 * level + other) for sku in ("vr-nvl72", "lpx")]
-    frame = pd.DataFrame(rows, columns=["growth", "reuse", "status", "sku", "count"])
-    return frame if second else frame.drop(columns="reuse")
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("second", [False, True])
-def test_sweep_plot_shows_failed_points(tmp_path: Path, second: bool) -> None:
-    whole = plot_sweep(sweep(set(), second), tmp_path / "whole.png")
-    broken = plot_sweep(sweep({0.5}, second), tmp_path / "broken.png")
-    assert Image.open(whole).size == Image.open(broken).size
-    assert Image.open(whole).tobytes() != Image.open(broken).tobytes()
-    plot_sweep(sweep({0.0, 0.5, 1.0}, second), tmp_path / "none.png")
-
-
-def test_sweep_without_a_varied_value_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="one or two that were varied"):
-        plot_sweep(sweep(set(), False).drop(columns="growth"), tmp_path / "no.png")
 
 
 @pytest.mark.slow

@@ -8,14 +8,16 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from tiny_case import fleet, tiny
+from solved_case import planned
+from tiny_case import fleet, tiny, worn_drives
 
 from procure.errors import InputError
 from procure.plan import Plan
 from procure.plan.verify import verify
 from procure.study import sweep
-from procure.study.sweep import FACTS, unread
-from procure.study.vary import grid, parse_vary
+from procure.study.outcome import facts_of
+from procure.study.sweep import FACTS, columns, unread
+from procure.study.vary import grid, pairs, parse_vary
 
 GB = "gb300-nvl72"
 
@@ -63,8 +65,13 @@ def test_every_point_is_a_plan_that_verifies_against_its_own_case(tmp_path):
 def test_the_file_says_what_the_frame_says(tmp_path):
     frame = sweep(case(), {"isl_growth_per_year": [0.0, 0.5]}, out=tmp_path / "out", gap=0.01, threads=1)
     stored = pd.read_csv(tmp_path / "out" / "sweep.csv", keep_default_na=False)
-    assert list(stored.columns) == ["isl_growth_per_year", *FACTS, f"ordered {GB}"] == list(frame.columns)
+    assert list(stored.columns) == ["isl_growth_per_year", *FACTS, *columns(case(), {})] == list(frame.columns)
     assert stored["objective_usd"].tolist() == frame["objective_usd"].tolist()
+    costs = [name for name in stored if name.startswith("cost ")]
+    assert stored[costs].sum(axis=1).tolist() == pytest.approx(stored["objective_usd"].tolist())
+    by_quarter = [name for name in stored if name.startswith(f"ordered {GB} ")]
+    assert stored[by_quarter].sum(axis=1).tolist() == stored[f"ordered {GB}"].tolist()
+    assert (stored["objective_usd"] - stored["bound_usd"]).tolist() == stored["gap_usd"].tolist()
     assert {path.name for path in (tmp_path / "out").iterdir()} == {
         "sweep.csv",
         "points",
@@ -135,6 +142,35 @@ def test_a_name_given_twice_is_refused_and_a_grid_is_every_combination():
         {"a": 2, "b": "x"},
         {"a": 2, "b": "y"},
     ]
+
+
+def test_pairs_go_together_and_are_equally_many():
+    assert pairs({"a": [1, 2], "b": ["x", "y"]}) == [{"a": 1, "b": "x"}, {"a": 2, "b": "y"}]
+    with pytest.raises(InputError, match="a: 2, b: 1"):
+        pairs({"a": [1, 2], "b": ["x"]})
+
+
+@pytest.mark.thorough
+def test_a_point_tells_who_is_short():
+    tight = tiny(peaks={"chat": [60, 300, 300]}, sites=({"positions": 1.0},))
+    frame = sweep(tight, {"utilisation_cap": [0.75], "availability": [0.97]}, paired=True, gap=0.01, threads=1)
+    assert len(frame) == 1
+    assert frame["short chat"][0] > 0.2
+
+
+@pytest.mark.thorough
+def test_facts_tell_what_each_tier_keeps_in_its_fullest_quarter():
+    plan = planned(worn_drives("none"))
+    kept = {
+        tier: dict.fromkeys(set(plan.tables["kv_placement"]["quarter"]), 0.0)
+        for tier in set(plan.tables["kv_placement"]["tier"])
+    }
+    for row in plan.tables["kv_placement"].itertuples():
+        kept[row.tier][row.quarter] += row.parked_bytes
+    assert facts_of(plan)["kv_bytes"] == pytest.approx(
+        {str(tier): max(values.values()) for tier, values in kept.items()}
+    )
+    assert max(facts_of(plan)["kv_bytes"].values()) > 0
 
 
 @pytest.mark.thorough
