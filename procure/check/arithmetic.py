@@ -7,6 +7,7 @@ favour. What fails here cannot be mended by a solver.
 from __future__ import annotations
 
 from collections import defaultdict
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -128,7 +129,8 @@ def _room(supply: Supply) -> list[Finding]:
         text = f"{site}: {used[worst]:,.0f} of {limit:,.0f} {resource} in {supply.quarters[t]}."
         todo = "" if holds else (
             f"{site}, {supply.quarters[t]}: raise {resource} in sites.csv by {over[worst]:,.6g}, or let units go: "
-            f"off the fleet, sold (setting resale), or cancelled or deferred where orders.csv states terms."
+            f"off the fleet, {'sold before (setting resale), ' if t else ''}or cancelled or deferred where orders.csv "
+            f"states terms."
         )  # fmt: skip
         item = f"{site} {resource}"
         rows.append(Finding(name, supply.quarters[t], item, used[worst], limit, resource, holds, text, todo))
@@ -240,8 +242,11 @@ def _in_time(supply: Supply) -> list[Finding]:
     """
     name = "First token in time"
     worst: dict[str, tuple[float, int, Best]] = {}
+    short: dict[str, list[int]] = defaultdict(list)
     for (t, workload), best in sorted(at_best(supply.instance.tables).items()):
         margin = best.in_time_share - best.asked_share
+        if best.short_share > 0.0:
+            short[workload].append(t)
         if workload not in worst or margin < worst[workload][0]:
             worst[workload] = (margin, t, best)
     rows: list[Finding] = []
@@ -255,8 +260,8 @@ def _in_time(supply: Supply) -> list[Finding]:
         value, limit = best.in_time_share, best.asked_share
         when = supply.quarters[t]
         todo = "" if holds else (
-            f"{workload}, {when}: ask for a ttft_s of {best.reached_s:.4g} or more, or a ttft_share of {value:.4g} or "
-            f"less (workloads.csv)."
+            f"{workload}, {_when(supply, short[workload])}: ask for a ttft_s of {best.reached_s:.4g} or more, or a "
+            f"ttft_share of {value:.4g} or less (workloads.csv), which is what {when} takes."
         )  # fmt: skip
         rows.append(Finding(name, when, workload, value, limit, "share in time", holds, text, todo))
     return rows
@@ -268,6 +273,7 @@ def _carried(supply: Supply) -> list[Finding]:
     gpus = [sku for sku, kind in supply.kind.items() if kind == SkuKind.GPU]
     first = min((supply.arrival[sku] for sku in gpus if sku in supply.arrival), default=len(supply.quarters))
     rows: list[Finding] = []
+    advice: dict[tuple[str, str], list[int]] = defaultdict(list)
     for t in range(min(first, len(supply.quarters))):
         kept, again = least_load(supply, t, reuse=True), least_load(supply, t, reuse=False)
         holds = kept <= 1 + 1e-9
@@ -276,9 +282,15 @@ def _carried(supply: Supply) -> list[Finding]:
         if beside := rentable(supply, t):
             text += f" {beside} for rent counted in."
         when = supply.quarters[t]
-        todo = "" if holds else f"{_asked_in(supply, t)}, {when}: {_to_carry(kept, supply, first)}."
-        rows.append(Finding(name, when, "GPUs", kept, 1.0, "share of usable GPUs", holds, text, todo))
-    return rows
+        if not holds:
+            advice[_asked_in(supply, t), _to_carry(kept, supply, first)].append(t)
+        rows.append(Finding(name, when, "GPUs", kept, 1.0, "share of usable GPUs", holds, text, ""))
+    todo = {
+        supply.quarters[t]: f"{who}, {_when(supply, steps)}: {what}."
+        for (who, what), steps in advice.items()
+        for t in steps
+    }
+    return [replace(row, todo=todo.get(row.quarter, "")) for row in rows]
 
 
 def rentable(supply: Supply, t: int) -> str:
@@ -298,7 +310,8 @@ def _to_carry(load: float, supply: Supply, first: int) -> str:
     later = f"from {supply.quarters[first]} on" if first < len(supply.quarters) else "within the horizon"
     ordered = f"orders of your own can stand {later}" if first < len(supply.quarters) else f"none can stand {later}"
     if np.isinf(load):
-        return f"what stands serves some of it at no load; ask for less speed or a longer ttft_s, or wait: {ordered}"
+        wait = ", or wait" if first < len(supply.quarters) else ""
+        return f"what stands serves some of it at no load; ask for less speed or a longer ttft_s{wait}: {ordered}"
     sooner = "bring units on firm order forward, or rent more (rent.csv)"
     return f"ask for {1.0 / load:.0%} of it or less (forecast.csv), {sooner}; {ordered}"
 

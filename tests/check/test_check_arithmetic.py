@@ -5,8 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from limit_cases import BINDING, grown, old
 from solved_case import built, planned
-from tiny_case import fleet, tiny
+from tiny_case import fleet, linked_sites, tiny
 
 from procure.case import Case
 from procure.catalogue import packaged_path
@@ -209,3 +210,37 @@ def test_a_pool_that_stands_is_not_said_to_come_too_late_where_it_is_too_slow():
     assert "none can stand" not in finding["detail"]
     assert finding["detail"] == "chat: no pool for 1 of its length buckets in 2027Q1: none reaches its speed there."
     assert finding["todo"].startswith("chat, 2027Q1: lower tps_user")
+
+
+@pytest.mark.thorough
+def test_advice_names_every_quarter_that_it_is_for_once():
+    said = show(check_case(BINDING["late first tokens"]()))
+    assert said.split("What to do:\n")[1].splitlines() == [
+        "  chat, 2027Q1 to 2027Q3: ask for a ttft_s of 4.272 or more, or a ttft_share of 0.8135 or less "
+        "(workloads.csv), which is what 2027Q1 takes.",
+        "  chat, 2027Q1 to 2027Q3: what stands serves some of it at no load; ask for less speed or a longer ttft_s: "
+        "none can stand within the horizon.",
+    ]
+
+
+AGAINST = {
+    "apart": lambda: linked_sites(gbit_per_s=0.0),
+    "first tokens": lambda: grown(workloads={"chat": {"ttft_s": 0.15}}),
+    "late": BINDING["late first tokens"],
+    "too fast": lambda: grown(workloads={"chat": {"tps_user": 400.0}}),
+    "before orders": lambda: tiny(lead=1, peaks={"chat": [90] * 4}, tables={"fleet": old()}),
+}
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("case", AGAINST)
+def test_what_fails_is_short_in_the_plan_as_well(case):
+    made = AGAINST[case]()
+    failed = check_case(made, built(made)).query("not holds")
+    assert len(failed)
+    sla = planned(made).tables["sla"].query("short_share > 1e-6")
+    short = set(zip(sla["workload"], sla["quarter"], strict=True))
+    for row in failed.itertuples():
+        who, when = row.todo.split(": ")[0].split(", ", 1)
+        first = when.split(",")[0].split(" to ")[0]
+        assert (who, first) in short, row.todo
