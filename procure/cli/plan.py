@@ -84,7 +84,8 @@ def solve(  # noqa: PLR0913 - one option of the verb each
                 mps=write_mps,
             )
     except solver.Infeasible as error:
-        typer.echo(str(error), err=True)
+        hint = f"What to do: `procure explain {case}` finds the smallest changes with which it has a plan."
+        typer.echo(f"{error}\n{hint}", err=True)
         raise typer.Exit(INFEASIBLE) from error
     except solver.NoPlan as error:
         typer.echo(str(error), err=True)

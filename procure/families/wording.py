@@ -121,7 +121,7 @@ class Words:
         moves: what a planner changes in the case to move a limit, by its name in ``limits``; every limit that is given
             has one, and so has one that a promise sets.
         causes: its limits that can be named as the cause of a shortfall.
-        told: says a broken row of a component in another way than its :class:`RowWords` do.
+        told: says a broken row of a component, but for its quarter, in another way than its :class:`RowWords` do.
         spared: decisions that are no way out of a breach: it is told where it is, not where these would put it.
         no_limit, no_cause: why it has none of these, where it has none.
     """
@@ -135,6 +135,11 @@ class Words:
     spared: tuple[str, ...] = ()
     no_limit: str = ""
     no_cause: str = ""
+
+
+def amount(text: str, unit: str) -> str:
+    """A figure with its unit: ``1 enclosure``, ``4 enclosures``."""
+    return f"{text} {unit.removesuffix('s') if text.lstrip('+-') == '1' else unit}"
 
 
 def figure(number: float, digits: int = 6) -> str:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from procure.families import contents
-from procure.families.wording import Broken, figure
+from procure.families.wording import Broken, amount, figure
 from procure.instance import Instance
+from procure.quarter import quarter_ranges
 from procure.solver import held
 from procure.solver.compile import Compiled
 from procure.solver.highs import Options, load, new_solver, run
@@ -22,26 +24,73 @@ SPARED_PRICE = 1e-4
 say, since money is missing where it is due."""
 
 
-def in_words(family: str, key: Sequence[Any], over: float, quarters: list[str]) -> str:
-    """A broken row as a planner says it: quarter, limit, site, by how much."""
-    words = contents.row_words().get(family)
-    if words is None:  # a family that brings no words of its own
-        return f"{family}[{', '.join(map(str, key))}] exceeded by {figure(over)}"
-    limit, unit, scale = words.limit, words.unit, words.scale
-    when, where, about = "", "", []
-    for name, value in zip(words.key, key, strict=True):
-        if name == "t":
-            when = f"{quarters[value]}: "
-        elif name == "at":
-            when = f"{value.among(quarters)}: "
-        elif name == "site":
-            where = f" at {value}"
-        elif name == "of":
-            limit, unit, scale = words.by[value]
-        elif name != "-":
-            about.append(str(value))
-    of = f" ({', '.join(about)})" if about else ""
-    return f"{when}{limit}{where} exceeded by {figure(over * scale)} {unit}{of}"
+@dataclass(frozen=True)
+class Breach:
+    """A limit that must break, as a planner says it: when, what, and by how much; no amount where ``what`` has it.
+
+    Attributes:
+        quarter: empty where the row is of no quarter.
+        hours: part of the day or future, where there are several.
+        what: what stands before the amount.
+        over, unit: by how much.
+        of: what it is of, behind the amount.
+    """
+
+    quarter: str
+    hours: str
+    what: str
+    over: float | None = None
+    unit: str = ""
+    of: str = ""
+
+    @classmethod
+    def of_row(cls, family: str, key: Sequence[Any], over: float, quarters: Sequence[str]) -> Breach:
+        """A broken row by the words of its family."""
+        words = contents.row_words().get(family)
+        if words is None:  # a family that brings no words of its own
+            return cls("", "", f"{family}[{', '.join(map(str, key))}]", over)
+        limit, unit, scale = words.limit, words.unit, words.scale
+        where, about = "", []
+        for name, value in zip(words.key, key, strict=True):
+            if name == "site":
+                where = f" at {value}"
+            elif name == "of":
+                limit, unit, scale = words.by[value]
+            elif name not in ("-", "t", "at"):
+                about.append(str(value))
+        of = f" ({', '.join(about)})" if about else ""
+        return cls(*cls._when(words.key, key, quarters), f"{limit}{where}", over * scale, unit, of)
+
+    @classmethod
+    def told(cls, family: str, sentence: str, key: Sequence[Any], quarters: Sequence[str]) -> Breach:
+        """A broken row of which its family says everything but when."""
+        return cls(*cls._when(contents.row_words()[family].key, key, quarters), sentence)
+
+    @staticmethod
+    def _when(names: Sequence[str], key: Sequence[Any], quarters: Sequence[str]) -> tuple[str, str]:
+        for name, value in zip(names, key, strict=True):
+            if name == "t":
+                return quarters[value], ""
+            if name == "at":
+                return quarters[value.t], value.among(quarters).removeprefix(quarters[value.t])
+        return "", ""
+
+
+def in_words(breaches: Sequence[Breach]) -> list[str]:
+    """One line for each limit: quarters in which it breaks alike are told together, with the range of the amounts."""
+    alike: dict[tuple[str, ...], list[Breach]] = {}
+    for breach in breaches:
+        alike.setdefault((breach.hours, breach.what, breach.unit, breach.of), []).append(breach)
+    lines = []
+    for (hours, what, unit, of), rows in alike.items():
+        when = quarter_ranges(row.quarter for row in rows if row.quarter) + hours
+        amounts = sorted(row.over for row in rows if row.over is not None)
+        by = ""
+        if amounts:
+            low, high = figure(amounts[0]), figure(amounts[-1])
+            by = f" exceeded by {amount(low if low == high else f'{low} to {high}', unit)}".rstrip()
+        lines.append(f"{when}{': ' if when else ''}{what}{by}{of}")
+    return lines
 
 
 def smallest_violation(compiled: Compiled, options: Options, instance: Instance) -> list[str]:
@@ -49,6 +98,9 @@ def smallest_violation(compiled: Compiled, options: Options, instance: Instance)
 
     Each row is charged what it is exceeded by, in its own unit. Budget may be carried as the case allows, but no more
     than closes a gap: a breach is told in the quarter whose payments are due, not in one that could have saved for it.
+
+    Returns:
+        one line for each limit and amount, with its quarters.
     """
     most, least = np.isfinite(compiled.row_upper), np.isfinite(compiled.row_lower)
     free = np.array([family != held.ROWS for family, _ in compiled.keys])  # what is held is no limit of the case
@@ -62,17 +114,17 @@ def smallest_violation(compiled: Compiled, options: Options, instance: Instance)
         return ["no limit was found within the time whose breach would let a plan exist; allow more time"]
     told = {component: tell for words in contents.words().values() for component, tell in words.told.items()}
     by_name = dict(zip(compiled.columns, values.tolist(), strict=True))
-    lines = []
+    breaches = []
     for i in np.flatnonzero(over > SMALL):
         family, key = compiled.keys[i]
         if family in told:
             activity = float((compiled.matrix[i] @ values)[0])
             limit = float(compiled.row_upper[i])
             broken = Broken(key, float(over[i]), activity, limit, by_name, instance.quarters, instance.tables)
-            lines.append(told[family](broken))
+            breaches.append(Breach.told(family, told[family](broken), key, instance.quarters))
         else:
-            lines.append(in_words(family, key, float(over[i]), instance.quarters))
-    return lines
+            breaches.append(Breach.of_row(family, key, float(over[i]), instance.quarters))
+    return in_words(breaches)
 
 
 def _least_breach(

@@ -130,7 +130,9 @@ def test_an_infeasible_case_exits_3_and_names_the_limit(tmp_path, capsys):
     standing = fleet(("a", "gb200-nvl72", 4, "2025Q1", 3.3e6)).assign(retirable=False)
     tiny(sites=({"power_kw": 300.0},), tables={"fleet": standing}).write(tmp_path / "case")
     assert run("solve", tmp_path / "case", "-o", tmp_path / "out") == 3
-    assert "2027Q1: power at a exceeded by 206.8 kW" in capsys.readouterr().err
+    told = capsys.readouterr().err
+    assert "2027Q1 to 2027Q3: power at a exceeded by 206.8 kW" in told
+    assert f"procure explain {tmp_path / 'case'}" in told
     assert not (tmp_path / "out").exists()
 
 

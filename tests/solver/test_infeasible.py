@@ -14,7 +14,7 @@ from procure.families.contents import programs, row_words
 from procure.program import build as build_program
 from procure.solver import Infeasible
 from procure.solver.compile import compile_program
-from procure.solver.violation import in_words
+from procure.solver.violation import Breach, in_words
 
 METHODS = ("decomposed", "whole")
 GB = "gb300-nvl72"
@@ -52,7 +52,7 @@ def test_a_fleet_that_no_limit_can_hold_is_infeasible_and_the_limit_is_named(sit
     for method in METHODS:
         with pytest.raises(Infeasible) as caught:
             searched(fixed_fleet(**site), method=method)
-        assert caught.value.lines == [f"{quarter}: {told}" for quarter in QUARTERS[:3]]
+        assert caught.value.lines == [f"2027Q1 to 2027Q3: {told}"]
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -103,7 +103,7 @@ def test_money_that_may_not_be_carried_is_not_told_as_carried_in():
 def test_more_racks_than_places_in_pods_are_told():
     standing = fleet(("a", "vr-nvl72", 20, "2026Q4", 8e6)).assign(retirable=False)
     case = tiny(sites=({"positions": 60.0, "power_kw": 9_000.0, "pods_max": 1},), tables={"fleet": standing})
-    assert reasons(case) == [f"{q}: NVL72 places in pods at a exceeded by 4 racks" for q in QUARTERS[:3]]
+    assert reasons(case) == ["2027Q1 to 2027Q3: NVL72 places in pods at a exceeded by 4 racks"]
 
 
 @pytest.mark.thorough
@@ -116,7 +116,17 @@ def test_every_family_of_the_program_has_words():
     compiled = compile_program(build_program(built(rich())))
     for family, key in compiled.keys:
         if family != "budget_limit":
-            text = in_words(family, key, 2.0, QUARTERS)
+            (text,) = in_words([Breach.of_row(family, key, 2.0, QUARTERS)])
             assert family not in text
             assert "{" not in text
             assert "2" in text
+
+
+def test_quarters_in_which_a_limit_breaks_are_told_together_with_the_range_of_amounts():
+    breaches = [Breach(q, "", "power at a", over, "kW") for q, over in zip(QUARTERS, (5.0, 7.5, 5.0), strict=False)]
+    other = Breach("2027Q2", "", "area at a", 2.0, "m2")
+    later = Breach("2028Q1", "", "power at a", 6.0, "kW")
+    assert in_words([*breaches, other, later]) == [
+        "2027Q1 to 2027Q3, 2028Q1: power at a exceeded by 5 to 7.5 kW",
+        "2027Q2: area at a exceeded by 2 m2",
+    ]

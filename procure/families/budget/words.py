@@ -7,13 +7,13 @@ from procure.families.wording import Broken, Cause, Full, Moved, RowWords, Words
 
 
 def short_of_budget(broken: Broken) -> str:
-    """What is due in a quarter, its budget, and what could be carried in, in USD."""
+    """What is due in the quarter, its budget, and what could be carried in, in USD."""
     t = broken.key[0]
     budget = dict(zip(*(broken.tables["budget"][name] for name in ("t", "budget_usd")), strict=True))
     carried_out, carried_in = (broken.values.get(f"carry[{q}]", 0.0) for q in (t, t - 1))
     due_usd = (broken.activity - carried_out + carried_in - broken.limit) * USD_PER_UNIT + budget[t]
     return (
-        f"{broken.quarters[t]}: short of budget by {broken.over * USD_PER_UNIT:,.0f} USD ({due_usd:,.0f} USD due, "
+        f"short of budget by {broken.over * USD_PER_UNIT:,.0f} USD ({due_usd:,.0f} USD due, "
         f"{budget[t]:,.0f} budgeted, {carried_in * USD_PER_UNIT:,.0f} carried in)"
     )
 

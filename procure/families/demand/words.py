@@ -8,10 +8,9 @@ from procure.families.wording import Broken, Full, Moved, RowWords, Words
 
 def short_of_least_share(broken: Broken) -> str:
     """What a workload can be served at most within all other limits, and the share that is asked for at least."""
-    at, workload = broken.key
+    workload = broken.key[1]
     asked, can = 1.0 - broken.limit, 1.0 - broken.limit - broken.over
-    told = f"{workload} asks for {asked:.2%} served at least, {can:.2%} at most can be within all other limits"
-    return f"{at.among(broken.quarters)}: {told}"
+    return f"{workload} asks for {asked:.2%} served at least, {can:.2%} at most can be within all other limits"
 
 
 SHARE = 0.01
