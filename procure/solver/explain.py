@@ -57,7 +57,7 @@ def causes(
         program, compiled, instance: what was solved.
         values: the plan's value of every column.
         short: share unserved by block and workload, for those to explain.
-        options: seed, threads and the time that is left.
+        options: seed, threads and the time that is left; without any, causes that take a search are not known.
     """
     if not short:
         return []
@@ -73,6 +73,7 @@ class _Case:
 
     def __init__(self, program: Program, instance: Instance, questions: Questions) -> None:
         self.index, self.ask = program.index, questions
+        self.has_time = questions.options.left() > 0.0
         self.best = instance.of(at_best)
         self.ranked = Objective(str(instance.settings["objective"])).ranked
         self.serving: dict[str, set[str]] = defaultdict(set)
@@ -97,12 +98,13 @@ class _Case:
         text = self._cause(at, workload)
         if any(cause.at_best and cause.word in text for causes in contents.causes().values() for cause in causes):
             text += f" ({self.best[at.t, workload].words})"
+            return f"{text}; of {away:.1%} whatever is bought" if away > 0 else text
         return f"{text}; {away:.1%} out of reach: {self.best[at.t, workload].words}" if away > 0 else text
 
     def is_known(self, at: TimeKey, workload: str) -> bool:
         """Whether a cause is told without a search over the whole program."""
         key = (at, workload)
-        if key not in self.pointed or self.ask.short_share(key) - self.index.beyond[key] <= SERVED:
+        if not self.has_time or key not in self.pointed or self.ask.short_share(key) - self.index.beyond[key] <= SERVED:
             return True
         if self._is_priced(at):
             return self.ask.beside((), key)
@@ -116,6 +118,8 @@ class _Case:
         key = (at, workload)
         if key not in self.pointed:
             return NO_DEPLOYMENT
+        if not self.has_time:
+            return UNKNOWN
         if self._is_priced(at):  # priced and not ranked: what could be served was weighed against its price
             if self.ask.beside((), key):
                 return NOT_WORTH

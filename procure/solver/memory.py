@@ -12,7 +12,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from procure.instance import Instance
+from procure.program import Program
+from procure.program import build as build_program
 from procure.solver.blocks import Cut, Proof
+from procure.solver.compile import Compiled, compile_program
 from procure.solver.highs import AT_LOWER, BASIC, Basis
 from procure.solver.split import Split
 from procure.timekey import TimeKey
@@ -43,6 +47,16 @@ class Memory:
     names: dict[TimeKey, _Names] = field(default_factory=dict)
     fleet: dict[str, float] = field(default_factory=dict)
     """The first-stage columns of the best plan."""
+    built: tuple[str, Program, Compiled] | None = None
+    """The last program, and the hash of its instance: where only orders are held otherwise it is the same."""
+
+    def program_of(self, instance: Instance) -> tuple[Program, Compiled]:
+        """The program of an instance; the last one where that was of the same instance."""
+        content = instance.hash
+        if self.built is None or self.built[0] != content:
+            program = build_program(instance)
+            self.built = content, program, compile_program(program)
+        return self.built[1:]
 
     def renew(self, split: Split, fleet: np.ndarray) -> None:
         """Hold what a search knows at its end."""

@@ -32,11 +32,10 @@ from procure.plan.tables import Purchase, Service
 from procure.plan.unit_costs import cost_warnings, unit_costs_summary
 from procure.plan.verify import checks_of
 from procure.program import Program
-from procure.program import build as build_program
 from procure.rules.objective import Objective
 from procure.schema import Span
 from procure.solver.answer import Values, tables_of
-from procure.solver.compile import Compiled, compile_program, limited
+from procure.solver.compile import Compiled, limited
 from procure.solver.decompose import Decomposition
 from procure.solver.explain import causes
 from procure.solver.fair import even_out
@@ -62,11 +61,13 @@ NOTHING_RANKED = Solution("optimal", None, 0.0, 0.0)
 
 
 class Infeasible(Exception):
-    """No plan exists, whatever is left unserved; the lines say which limits are broken by how much."""
+    """No plan exists, whatever is left unserved; the lines say which limits are broken when, and by how much."""
+
+    NONE = "No plan fits the limits, whatever may be left unserved:"
 
     def __init__(self, lines: list[str]) -> None:
         self.lines = lines
-        super().__init__("No plan fits the limits, whatever may be left unserved:\n  " + "\n  ".join(lines))
+        super().__init__("\n  ".join([self.NONE, *lines]))
 
 
 class NoPlan(Exception):
@@ -137,10 +138,12 @@ def plan_of(
     mps: str | Path | None = None,
     holds: Sequence[Hold] = (),
     memory: Memory | None = None,
+    ask_causes: bool = True,
 ) -> Plan:
     """The plan of a case whose instance is at hand; as :func:`solve`, whose ``options`` began when the case was taken.
 
-    With orders held it is the best of the plans that keep to them, and its bound is theirs.
+    With orders held it is the best of the plans that keep to them, and its bound is theirs. Where causes of shortfall
+    are not asked for, those that would take a search are *not known*.
 
     Raises:
         Infeasible: as :func:`solve`.
@@ -149,9 +152,8 @@ def plan_of(
     clock = Clock(options.started)
     clock.lap("size")
     options.report("building the program", None, None)
-    program = build_program(instance)
-    compiled = compile_program(program)
-    free, compiled = compiled, held(compiled, program, holds, instance.quarters)
+    program, free = (memory or Memory()).program_of(instance)
+    compiled = held(free, program, holds, instance.quarters)
     clock.lap("build")
     options.standing, options.earns = free.standing, case.objective.earns
     least_short, final = _stages(compiled, options, method, instance, memory)
@@ -168,7 +170,8 @@ def plan_of(
     options.report("tables and causes", final.objective, final.bound)
     tables = tables_of(program, instance, value)
     clock.lap("tables")
-    tables["sla"] = _with_causes(tables["sla"], program, compiled, instance, values, options)
+    with nullcontext() if ask_causes else options.share(0.0):
+        tables["sla"] = _with_causes(tables["sla"], program, compiled, instance, values, options)
     clock.lap("explain")
     tables["premises"] = premises_table(case)
     tables["checks"] = pd.DataFrame(columns=["check", "holds", "detail"])

@@ -26,6 +26,11 @@ HELD = "buy/"
 class Effort:
     """How hard to try on each changed case; as for :func:`procure.solve`.
 
+    Attributes:
+        gap, time_limit_s, threads, seed, method: as there.
+        ask_causes: whether causes of shortfall are looked for; where not, they are *not known* as far as they take a
+            search.
+
     Raises:
         InputError: a gap, time limit, number of threads or seed that no search can follow.
     """
@@ -35,13 +40,16 @@ class Effort:
     threads: int = 0
     seed: int = 0
     method: Method = "decomposed"
+    ask_causes: bool = True
 
     def __post_init__(self) -> None:
         Options(self.gap, self.time_limit_s, self.threads, self.seed)
 
     def facts(self) -> dict[str, Any]:
-        """The effort as JSON holds it: no time limit is null."""
+        """The effort as JSON holds it: no time limit is null; causes are named where they are not asked for."""
         stated = asdict(self)
+        if self.ask_causes:  # as in studies of before
+            del stated["ask_causes"]
         return stated | {"time_limit_s": None if self.time_limit_s == float("inf") else self.time_limit_s}
 
 

@@ -82,6 +82,14 @@ def is_bug(error: str) -> bool:
     return bool(error) and error not in (DIED, *(expected.__name__ for expected in EXPECTED))
 
 
+@dataclass(frozen=True)
+class Known:
+    """What instances and searches of changed cases have left, for the next ones."""
+
+    cache: Cache = field(default_factory=Cache)
+    memory: Memory = field(default_factory=Memory)
+
+
 class Solver:
     """Works out changes of one case, one after the other, keeping what instances and searches leave.
 
@@ -89,9 +97,9 @@ class Solver:
     changes its process worked out before.
     """
 
-    def __init__(self, case: Case, effort: Effort, points: Path | None) -> None:
+    def __init__(self, case: Case, effort: Effort, points: Path | None, known: Known | None = None) -> None:
         self._case, self._effort, self._points = case, effort, points
-        self._cache, self._memory = Cache(), Memory()
+        self._known = known or Known()
 
     def outcome(self, number: int, change: Change, stop: Callable[[], bool]) -> Outcome:
         """What comes of a change; whatever is raised is a reason. Its plan is stored under its number."""
@@ -103,22 +111,25 @@ class Solver:
             found = Outcome(number, dict(change), str(plan.status), facts=facts_of(plan))
         except Exception as error:
             unstored = None if self._points is None else place_of(error)
-            reason = str(error) if isinstance(error, EXPECTED) else _of_bug(error)
+            reason = _of_expected(error) if isinstance(error, EXPECTED) else _of_bug(error)
             name = type(error).__name__
             if unstored is not None:
                 reason, name = f"{unstored.filename}: {unstored.strerror}.", UNSTORED
             found = Outcome(number, dict(change), FAILED, " ".join(reason.split()), name)
         seconds = round(time.perf_counter() - started, 2)
         cut_off = found.status in (FAILED, Status.LIMIT) and stop()
-        return replace(found, seconds=seconds, stages=tuple(self._cache.ran), stopped=cut_off)
+        return replace(found, seconds=seconds, stages=tuple(self._known.cache.ran), stopped=cut_off)
 
     def _plan(self, change: Change, stop: Callable[[], bool]) -> Plan:
         effort = self._effort
-        self._cache.ran = []
+        self._known.cache.ran = []
         options = Options(effort.gap, effort.time_limit_s, effort.threads, effort.seed, stop=stop)
         case = changed(self._case, change)
-        instance, holds = build(case, self._cache), holds_of(case, change)
-        return plan_of(case, instance, options, effort.method, holds=holds, memory=self._memory)
+        instance, holds = build(case, self._known.cache), holds_of(case, change)
+        known = self._known
+        return plan_of(
+            case, instance, options, effort.method, holds=holds, memory=known.memory, ask_causes=effort.ask_causes
+        )
 
 
 def facts_of(plan: Plan) -> dict[str, Any]:
@@ -163,6 +174,11 @@ def _parked_bytes(plan: Plan) -> dict[str, float]:
 def _or_none(value: float) -> float | None:
     """A number as JSON holds it."""
     return value if math.isfinite(value) else None
+
+
+def _of_expected(error: Exception) -> str:
+    """What was raised, in one line: limits that no plan keeps one after the other."""
+    return f"{Infeasible.NONE} {'; '.join(error.lines)}." if isinstance(error, Infeasible) else str(error)
 
 
 def _of_bug(error: Exception) -> str:

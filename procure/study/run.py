@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from procure.case import Case
 from procure.errors import Fault, InputError
 from procure.study.change import Change, Effort, plain
-from procure.study.outcome import UNSTORED, Outcome
+from procure.study.outcome import UNSTORED, Known, Outcome
 from procure.study.store import Store, record_of
 from procure.study.workers import outcomes
 
@@ -42,12 +42,14 @@ class Study:
         case: what is changed.
         changes: what is changed in it, each a case of its own.
         effort: how hard to try on each.
+        known: what earlier studies of the same or a like case have left in this process; it is renewed.
     """
 
     name: str
     case: Case
     changes: Sequence[Change]
     effort: Effort
+    known: Known = field(default_factory=Known, repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "changes", [plain(change) for change in self.changes])
@@ -89,7 +91,8 @@ class Study:
         tasks = [(n, change) for n, change in enumerate(self.changes, start=1) if n not in found]
         begun, before = time.perf_counter(), len(found)
         points = None if store is None else store.points
-        for outcome in outcomes(self.case, self._shared(min(jobs, len(tasks))), points, tasks, jobs, stop):
+        given = self.case, self._shared(min(jobs, len(tasks))), points
+        for outcome in outcomes(given, tasks, jobs, stop, self.known):
             if outcome.error == UNSTORED:
                 hint = "Free the place and run the study again: it goes on from here."
                 raise InputError([Fault("study", 0, "", "", outcome.reason, hint)])

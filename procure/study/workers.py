@@ -14,7 +14,7 @@ from typing import Any
 
 from procure.case import Case
 from procure.study.change import Change, Effort
-from procure.study.outcome import DIED, FAILED, Outcome, Solver
+from procure.study.outcome import DIED, FAILED, Known, Outcome, Solver
 
 ASKED_EVERY_S = 0.2
 """Seconds after which the wish to stop is asked about while nothing finishes."""
@@ -33,16 +33,22 @@ class Worker:
 
 
 def outcomes(
-    case: Case, effort: Effort, points: Path | None, tasks: Sequence[Task], jobs: int, stop: Callable[[], bool]
+    given: tuple[Case, Effort, Path | None],
+    tasks: Sequence[Task],
+    jobs: int,
+    stop: Callable[[], bool],
+    known: Known,
 ) -> Iterator[Outcome]:
     """What comes of each task, in the order in which they finish; with one job in this process.
+
+    ``given`` is a solver's case, effort and folder; ``known`` is used, and renewed, in this process alone.
 
     Once ``stop`` is true, what is at hand ends as at a time limit, and nothing else is begun.
     """
     if jobs > 1 and len(tasks) > 1:
-        yield from _Pool(case, effort, points, jobs).outcomes(tasks, stop)
+        yield from _Pool(*given, jobs).outcomes(tasks, stop)
         return
-    solver = Solver(case, effort, points)
+    solver = Solver(*given, known)
     for number, change in tasks:
         if stop():
             return
