@@ -1,8 +1,8 @@
 """Decide what an AI datacenter should buy, quarter by quarter.
 
 The public interface is small: :class:`Case` is what the planner writes, :func:`solve` chooses, :class:`Plan` is the
-answer, and a :class:`Memory` of it makes the answer to a case that is alike quicker. Everything heavy is imported on
-first use, so that ``import procure`` is quick.
+answer, :func:`explain` says why it is as it is, and a :class:`Memory` of it makes the answer to a case that is alike
+quicker. Everything heavy is imported on first use, so that ``import procure`` is quick.
 """
 
 from importlib import import_module
@@ -14,14 +14,16 @@ if TYPE_CHECKING:
     from procure.solver import Memory
     from procure.solver.solve import solve
     from procure.study.sweep import sweep
+    from procure.why.explain import explain
 
 __version__ = "0.1.0"
-__all__ = ["Case", "Memory", "Plan", "__version__", "solve", "sweep"]
+__all__ = ["Case", "Memory", "Plan", "__version__", "explain", "solve", "sweep"]
 
 _HOME = {
     "Case": "procure.case",
     "Memory": "procure.solver",
     "Plan": "procure.plan",
+    "explain": "procure.why",
     "solve": "procure.solver",
     "sweep": "procure.study",
 }

@@ -74,6 +74,9 @@ def explain(  # noqa: PLR0913 - one option of the verb each
         float | None, typer.Option(help="Gap of each plan; the plan's own if left out.", min=0, max=1)
     ] = None,
     time_limit: Annotated[float, typer.Option(help="Seconds for all questions; the rest is named.", min=0)] = 900.0,
+    questions: Annotated[
+        int | None, typer.Option(help="Changed cases solved for limits and orders at most; the rest is named.", min=1)
+    ] = None,
     threads: Threads = 0,
     seed: Seed = 0,
     jobs: Jobs = 1,
@@ -83,7 +86,8 @@ def explain(  # noqa: PLR0913 - one option of the verb each
 
     Each by solving again. Without options limits and orders, and what serves what is short; of a case that has no plan,
     what lets it have one. Amounts lie between what the bounds of both plans leave; where 0 does, they are below the
-    resolution of the gap. Written beside the plan: explain.json, tables/explain.csv.
+    resolution of the gap. Written beside the plan: explain.json, tables/explain.csv, and page and workbook again with
+    the answers. What is answered to the same gap is not asked again: the same command goes on where it was.
 
     Exit codes: 0 done, 2 wrong input, 4 no time to tell whether a case has a plan, 5 stopped or out of time before
     every question was asked.
@@ -95,14 +99,15 @@ def explain(  # noqa: PLR0913 - one option of the verb each
     from procure.cli._json import show_json
     from procure.plan import Plan
     from procure.plan.summary import RESULT
-    from procure.report import print_explanation
+    from procure.report import print_explanation, write_reports
     from procure.rules.objective import Objective
     from procure.study import Effort
-    from procure.why import ALL, Asked, How
+    from procure.why import ALL, Asked, Explanation, How
     from procure.why import explain as run
 
     with Stopping("answers at hand are kept.") as stopping:
-        how = How(Effort(gap or 0.0, threads=threads, seed=seed), time_limit, jobs, out, _tell, stopping.asked)
+        most = float("inf") if questions is None else questions
+        how = How(Effort(threads=threads, seed=seed), time_limit, most, jobs, out, _tell, stopping.asked)
         if not (result / RESULT).is_file() and _is_case(result):
             found, written = _unblocked(result, how), []
         else:
@@ -111,12 +116,11 @@ def explain(  # noqa: PLR0913 - one option of the verb each
             promised = Objective(plan.summary["objective"]).promises and plan.summary["shortfall"]["workloads"]
             short = (ALL,) if every and promised else tuple(to_serve or ())
             asked = Asked(limits or every, tuple(limit or ()), orders or every, tuple(why_not or ()), short)
-            if gap is None:
-                how = replace(
-                    how, effort=replace(how.effort, gap=max(plan.summary["gap_asked"], plan.summary["gap"] or 0.0))
-                )
-            found = run(plan, _answered(plan, result, case), asked, how)
+            own = max(plan.summary["gap_asked"], plan.summary["gap"] or 0.0)
+            how = replace(how, effort=Effort(own if gap is None else gap, threads=threads, seed=seed))
+            found = run(plan, _answered(plan, result, case), asked, how, Explanation.read(result, plan))
             written = found.write(result)
+            written += Plan.add(result, lambda folder: write_reports(plan, folder, found), _tell)
     if as_json:
         show_json(found.facts())
     else:

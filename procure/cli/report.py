@@ -22,15 +22,17 @@ def report(
     ] = None,
     pictures: Annotated[bool, typer.Option("--pictures", help="Also write the charts as PNG.")] = False,
 ) -> None:
-    """Write the workbook and page of a stored result again, without solving."""
+    """Write the workbook and page of a stored result again, with what it was asked why, without solving."""
     from procure.files import check_folder, write_files
     from procure.plan import Plan
     from procure.report import write_reports
+    from procure.why import Explanation
 
     plan = Plan.read(result)
+    why = Explanation.read(result, plan)
 
     def make(folder: Path) -> None:
-        write_reports(plan, folder, pictures=pictures)
+        write_reports(plan, folder, why, pictures=pictures)
 
     if out is None or (out.exists() and out.samefile(result)):
         written = Plan.add(result, make, _tell)

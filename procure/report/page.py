@@ -19,7 +19,7 @@ from procure.plan import Plan, Status
 from procure.plan.tables import TABLES, Check, Cost
 from procure.plan.unit_costs import cost_warnings
 from procure.quarter import quarter_ranges
-from procure.report import words
+from procure.report import explained, words
 from procure.report.charts import charts, style
 from procure.report.layout import Timeline
 from procure.report.sentences import (
@@ -38,6 +38,7 @@ from procure.report.sentences.day import day_sentences, parts_of_day
 from procure.report.sheets.premises import as_number
 from procure.schema import CostLine, Evidence, Span
 from procure.timekey import grouped, summed, unmixed
+from procure.why import Explanation
 
 
 @dataclass(frozen=True)
@@ -50,15 +51,15 @@ class Chart:
     svg: Markup
 
 
-def write_page(plan: Plan, path: str | Path) -> Path:
+def write_page(plan: Plan, path: str | Path, why: Explanation | None = None) -> Path:
     """Write a plan as one self-contained HTML page; the same plan gives the same bytes."""
     path = Path(path)
-    path.write_text(render(plan), encoding="utf-8")
+    path.write_text(render(plan, why), encoding="utf-8")
     return path
 
 
-def render(plan: Plan) -> str:
-    """The page's HTML; every text of the plan is escaped."""
+def render(plan: Plan, why: Explanation | None = None) -> str:
+    """The page's HTML, with what was asked why; every text of the plan is escaped."""
     environment = Environment(
         loader=PackageLoader("procure.report", "templates"),
         autoescape=select_autoescape(default=True),
@@ -77,6 +78,9 @@ def render(plan: Plan) -> str:
         good=plan.status is Status.OPTIMAL,
         facts=facts(plan),
         orders=orders(plan),
+        not_asked=explained.HOW,
+        asks=list(explained.ASKS.values()),
+        why=None if why is None else explained.Told.of(why),
         foreseen=foreseen(plan),
         expansions=trades.expansion_sentences(plan, Span.PLANNED),
         rents=trades.rent_sentences(plan, Span.PLANNED),

@@ -25,8 +25,10 @@ from procure.report.sheets.premises import premises_sheet
 from procure.report.sheets.purchases import purchases_sheet
 from procure.report.sheets.service import service_sheet
 from procure.report.sheets.survival import survival_sheet
+from procure.report.sheets.why import why_sheet
 from procure.report.styles import properties
 from procure.report.words import plan_name
+from procure.why import Explanation
 
 LONGEST_TEXT = 32_767
 """Characters that a cell of an .xlsx file can hold."""
@@ -36,8 +38,8 @@ HIGHEST_ROW_POINTS = 409.0
 """No row of an .xlsx file is higher; longer texts stand in the cell whole and show as far as they fit."""
 
 
-def build(plan: Plan) -> list[Sheet]:
-    """Every sheet of a plan's workbook, in order, formulas and values together.
+def build(plan: Plan, why: Explanation | None = None) -> list[Sheet]:
+    """Every sheet of a plan's workbook, in order, formulas and values together; with what was asked why.
 
     Raises:
         InputError: the plan's tables contradict each other or lack the discount rate.
@@ -61,7 +63,8 @@ def build(plan: Plan) -> list[Sheet]:
         survival_sheet(plan, timeline),
         kv_sheet(plan, timeline),
     )
-    sheets = [about.sheet, *(book.sheet for book in books), premises]
+    first, *others = (book.sheet for book in books)
+    sheets = [about.sheet, first, why_sheet(why), *others, premises]
     checks, overall = checks_sheet(plan, Parts(about, purchases, fleet, limits, money, service), sheets)
     for sheet in sheets:
         sheet.put(2, 0, "All checks")
@@ -69,13 +72,13 @@ def build(plan: Plan) -> list[Sheet]:
     return [*sheets, checks]
 
 
-def write_workbook(plan: Plan, path: str | Path) -> Path:
+def write_workbook(plan: Plan, path: str | Path, why: Explanation | None = None) -> Path:
     """Write a plan as an Excel workbook whose formulas carry their values; the same plan gives the same bytes.
 
     Raises:
         InputError: the plan's tables contradict each other or lack the discount rate.
     """
-    return write_sheets(build(plan), Path(path), _created(plan), f"Purchase plan {plan_name(plan)}".strip())
+    return write_sheets(build(plan, why), Path(path), _created(plan), f"Purchase plan {plan_name(plan)}".strip())
 
 
 def write_sheets(sheets: list[Sheet], path: Path, created: datetime, title: str) -> Path:

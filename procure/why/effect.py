@@ -60,6 +60,7 @@ class Effect:
         least_share, most_share: of the weighted planned demand, that is served in addition.
         least_usd, most_usd: of net present cost, that is saved.
         cost_usd: cost of the plan found over that of the other, saved or spent.
+        same_usd: what two costs may differ by and be the same.
     """
 
     least_share: float
@@ -67,6 +68,7 @@ class Effect:
     least_usd: float
     most_usd: float
     cost_usd: float
+    same_usd: float = 0.0
 
     @classmethod
     def of(cls, before: Point, after: Point, *, ordered: bool) -> Effect:
@@ -83,7 +85,7 @@ class Effect:
             return cls(least_share, most_share, math.nan, math.nan, cost)
         least = max(floor, before.bound_usd - after.cost_usd)
         most = before.cost_usd - after.bound_usd
-        return cls(least_share, most_share, least, max(most, floor), cost)
+        return cls(least_share, most_share, least, max(most, floor), cost, SAME_COST * abs(before.cost_usd))
 
     @property
     def serves_more(self) -> bool:
@@ -93,7 +95,7 @@ class Effect:
     @property
     def saves(self) -> bool:
         """Whether it costs less at the same service, proven."""
-        return self.least_usd > SAME_COST * abs(self.most_usd)
+        return self.least_usd > self.same_usd
 
     @property
     def helps(self) -> bool:

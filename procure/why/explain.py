@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from procure.case import Case
-from procure.csvtext import guarded
 from procure.errors import Fault, InputError
 from procure.files import silent
 from procure.instance import Instance, build
@@ -18,16 +16,18 @@ from procure.plan import Plan
 from procure.plan.summary import Short
 from procure.rules.objective import Objective
 from procure.solver import NoPlan
-from procure.solver.servable import has_plan, servable
+from procure.solver.servable import has_plan, reasons, servable
 from procure.study import Change, Effort, Outcome, Step, Study
+from procure.study.outcome import Known
 from procure.why import limits, orders
 from procure.why.effect import Point
-from procure.why.needs import needs, others_held, wanted
-from procure.why.question import Answer, Kind, Question, Verdict, answer, frame_of
-from procure.why.serve import OutOfTime, Trial
+from procure.why.explanation import Explanation
+from procure.why.question import Answer, Kind, Question, Verdict, answer
+from procure.why.search import OutOfTime, Trial
+from procure.why.serve import about, needs, others_held, wanted
 
-JSON, TABLE = "explain.json", "explain.csv"
-"""Files of a result that hold its explanation."""
+PART_OF_TIME = 0.25
+"""Of the time for all questions, what one of them may take: its interval is wider where it is not done by then."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Asked:
         named: limits that are asked about by name, full or not.
         orders: whether order lines are.
         why_not: SKUs and groups (cmx, lpx, ssd, gpu) to be forced in or out.
-        to_serve: workloads that are short, or :data:`procure.why.needs.ALL` of them: what would serve them.
+        to_serve: workloads that are short, or :data:`procure.why.serve.ALL` of them: what would serve them.
     """
 
     limits: bool = True
@@ -54,72 +54,39 @@ class How:
     """How hard to try, and for how long.
 
     Attributes:
-        effort: of each plan that is solved.
+        effort: of each plan that is solved; to the gap of the plan that is explained if left out.
         seconds: wall seconds for all of them; what is not asked by then is said.
+        most: changed cases that are solved for limits and orders; what is not asked then is said.
         jobs: plans worked on at a time.
         out: folder of the study, which goes on where it was; nothing is stored without it.
-        progress: told a line after each plan.
+        progress: told a line before and after each plan.
         stop: asked often; once it is true, what is at hand is given up.
     """
 
-    effort: Effort
+    effort: Effort | None = None
     seconds: float = float("inf")
+    most: float = float("inf")
     jobs: int = 1
     out: Path | None = None
     progress: Callable[[str], object] = silent
     stop: Callable[[], bool] = lambda: False
 
 
-@dataclass(frozen=True)
-class Explanation:
-    """Answers about one plan.
-
-    Attributes:
-        plan: facts of the plan that is explained: case, hashes, cost, bound, shortfall.
-        answers: question by question.
-    """
-
-    plan: dict[str, Any]
-    answers: list[Answer] = field(repr=False)
-
-    def of(self, kind: Kind) -> list[Answer]:
-        """The answers of a kind that were asked."""
-        return [a for a in self.answers if a.question.kind is kind and a.verdict is not Verdict.NOT_ASKED]
-
-    @property
-    def not_asked(self) -> list[Question]:
-        """Questions for which no time was left."""
-        return [a.question for a in self.answers if a.verdict is Verdict.NOT_ASKED]
-
-    @property
-    def binding(self) -> list[Answer]:
-        """Limits that are proven to bind: moved by a unit, or doubled, the plan serves more or costs less."""
-        return [a for a in self.of(Kind.LIMIT) if a.verdict in (Verdict.SERVES_MORE, Verdict.SAVES)]
-
-    def facts(self) -> dict[str, Any]:
-        """The content of ``explain.json``."""
-        return {"plan": self.plan, "answers": [found.facts() for found in self.answers]}
-
-    def write(self, folder: Path) -> list[Path]:
-        """Write ``explain.json`` and ``tables/explain.csv`` beside a stored plan, in place of earlier ones."""
-
-        def make(fresh: Path) -> None:
-            text = json.dumps(self.facts(), indent=1, ensure_ascii=False, allow_nan=False)
-            (fresh / JSON).write_text(text + "\n", encoding="utf-8")
-            (fresh / "tables").mkdir()
-            guarded(frame_of(self.answers)).to_csv(fresh / "tables" / TABLE, index=False, lineterminator="\n")
-
-        return Plan.add(folder, make)
-
-
-def explain(plan: Plan, case: Case, asked: Asked, how: How) -> Explanation:
+def explain(
+    plan: Plan,
+    case: Case,
+    asked: Asked = Asked(),
+    how: How = How(),
+    earlier: Explanation | None = None,
+) -> Explanation:
     """What the limits of a plan cost, why each of its orders, and why not something else, each by solving again.
 
     Args:
         plan: of the case.
         case: as it was solved.
-        asked: which questions.
+        asked: which questions; limits and orders if left out.
         how: how hard to try; a gap below the plan's own has the plan solved again too.
+        earlier: answers about the same plan: to the same gap they are not asked again, and all stay.
 
     Raises:
         InputError: the case is not the one that the plan answers, or a name that it does not have.
@@ -127,18 +94,22 @@ def explain(plan: Plan, case: Case, asked: Asked, how: How) -> Explanation:
     if case.input_hash != plan.summary["input_hash"]:
         expected = "The case that the plan answers; it was changed since."
         raise InputError([Fault(str(case.source or case.name), 0, "", "", expected, "Solve it again.")])
-    instance, how = build(case), _timed(how)
-    asker = _Asker(case, plan, how)
+    earlier = earlier if earlier is not None and earlier.is_of(plan) else None
+    effort = how.effort or Effort(gap=max(plan.summary["gap_asked"], plan.summary["gap"] or 0.0))
+    instance, how = build(case), _timed(replace(how, effort=effort))
+    asker = _Asker(case, plan, how, effort, earlier)
     found = limits.candidates(plan, case, instance, asked.named) if asked.limits or asked.named else []
-    questions = [limits.question(candidate) for candidate in found]
+    questions: list[Question] = []
     for name in asked.why_not:
         questions += orders.why_not(name, plan, case, instance)
     target = wanted(plan.summary["shortfall"]["workloads"], asked.to_serve)
     if asked.orders:
         questions += orders.order_questions(plan, case)
     answers = _served(asker, case, instance, target) if target else []
-    limited = asker.ask(questions)
-    return Explanation(_facts(plan, asker.before), [*answers, *limited, *_doubled(asker, found, limited)])
+    helping, limited = _limits(asker, found)
+    singles = [limits.question(one) for candidate in helping for one in candidate.singles]
+    answers += [*limited, *asker.ask(questions), *asker.ask(singles)]
+    return Explanation(_facts(plan, asker.before, effort.gap), answers).beside(earlier)
 
 
 def unblock(case: Case, how: How) -> Explanation | None:
@@ -147,66 +118,94 @@ def unblock(case: Case, how: How) -> Explanation | None:
     Raises:
         NoPlan: the time was over before that was known.
     """
-    how, instance = _timed(how), build(case)
-    trial = Trial(case, {}, has_plan, how.effort, how.stop)
+    how, instance, effort = _timed(how), build(case), how.effort or Effort()
+    trial = Trial(case, {}, has_plan, effort, how.stop)
     try:
         if trial({}):
             return None
     except OutOfTime as error:
         raise NoPlan("The time limit came before it was known whether there is a plan; allow more time.") from error
-    facts = {"case": case.name, "input_hash": case.input_hash, "status": "infeasible", "short": []}
+    broken = reasons(instance, trial.options(), trial.known.memory)
+    facts = {"case": case.name, "input_hash": case.input_hash, "status": "infeasible", "short": [], "reasons": broken}
     return Explanation(facts, needs(case, instance, [], trial, how.progress))
 
 
 def _timed(how: How) -> How:
-    """The same with the wish to stop once its time is over."""
+    """The same with the wish to stop once its time is over, and a part of it for each question."""
     end = time.perf_counter() + how.seconds
-    return replace(how, stop=lambda: how.stop() or time.perf_counter() >= end)
+    effort = how.effort
+    if effort is not None:
+        effort = replace(effort, time_limit_s=min(effort.time_limit_s, PART_OF_TIME * how.seconds))
+    return replace(how, effort=effort, stop=lambda: how.stop() or time.perf_counter() >= end)
 
 
 def _served(asker: _Asker, case: Case, instance: Instance, target: list[Short]) -> list[Answer]:
     """What would serve who is short, with what it costs: plans of the changed cases, solved like the plan itself."""
-    how = asker.how
-    held = others_held(case, asker.short, target)
-    found = needs(case, instance, target, Trial(case, held, servable, how.effort, how.stop), how.progress)
+    if known := asker.served(about(target)):
+        return known
+    how, held = asker.how, others_held(case, asker.short, target)
+    trial = Trial(case, held, servable, asker.effort, how.stop, asker.known)
+    found = needs(case, instance, target, trial, how.progress)
     serving = [one.question for one in found if one.verdict is Verdict.HOLDS]
     priced = iter(asker.ask([replace(question, change={**held, **question.change}) for question in serving]))
     return [replace(next(priced), verdict=one.verdict) if one.verdict is Verdict.HOLDS else one for one in found]
 
 
-def _doubled(asker: _Asker, found: Sequence[limits.Candidate], answers: list[Answer]) -> list[Answer]:
-    """Twice as much of the limits of which one more unit is worth nothing that can be told."""
-    pairs = zip(found, answers[: len(found)], strict=True)
-    again = [c for c, a in pairs if a.verdict is Verdict.BELOW and c.can_double]
-    return asker.ask([limits.question(candidate, doubled=True) for candidate in again])
+def _limits(asker: _Asker, found: Sequence[limits.Candidate]) -> tuple[list[limits.Candidate], list[Answer]]:
+    """What a step of each limit is worth, and twice as much of those of which a step is worth nothing that can be told.
+
+    First those that bind: what a cell of such a limit is worth alone is asked last.
+    """
+    steps = asker.ask([limits.question(candidate) for candidate in found])
+    again = [c for c, a in zip(found, steps, strict=True) if a.verdict is Verdict.BELOW and c.can_double]
+    doubled = asker.ask([limits.question(candidate, doubled=True) for candidate in again])
+    asked = zip([*found, *again], [*steps, *doubled], strict=True)
+    return [c for c, a in asked if a.verdict in (Verdict.SERVES_MORE, Verdict.SAVES)], [*steps, *doubled]
 
 
-def _facts(plan: Plan, before: Point) -> dict[str, Any]:
+def _facts(plan: Plan, before: Point, gap: float) -> dict[str, Any]:
     bound = None if before.bound_usd == -float("inf") else before.bound_usd
     return {
         **{name: dict(plan.summary)[name] for name in ("case", "input_hash", "status")},
+        "plan_usd": plan.objective_usd,
         "objective_usd": before.cost_usd,
         "bound_usd": bound,
         "shortfall_share": before.short,
         "short": plan.summary["shortfall"]["workloads"],
+        "gap": gap,
     }
 
 
 class _Asker:
     """Questions put to the study engine, against one plan."""
 
-    def __init__(self, case: Case, plan: Plan, how: How) -> None:
-        self._case, self.how = case, how
+    def __init__(self, case: Case, plan: Plan, how: How, effort: Effort, earlier: Explanation | None) -> None:
+        self._case, self.how, self.effort = case, how, how.effort or effort
         self.before, self.short = Point.of_summary(plan.summary), plan.summary["shortfall"]["workloads"]
         self._ranked = Objective(plan.summary["objective"]).ranked
         self._orders: dict[str, int] = {}
         for order in plan.summary["purchases"]:
             self._orders[order["sku"]] = self._orders.get(order["sku"], 0) + order["count"]
-        self._finer = how.effort.gap < plan.summary["gap_asked"]
-        self._batches = 0
+        self._finer = effort.gap < plan.summary["gap_asked"]
+        self._batches, self._left = 0, how.most
+        self.known = Known()
+        self._answered = {} if earlier is None else earlier.answered(effort.gap)
+        self._unfinished = set() if earlier is None else {question.about for question in earlier.not_asked}
 
     def ask(self, questions: Sequence[Question]) -> list[Answer]:
         """What comes of questions, in their order; before them the plan's own where the gap is to be finer than it."""
+        new = [question for question in questions if question.key not in self._answered]
+        new = new[: int(min(self._left, len(new)))]
+        self._left -= len(new)
+        answers = {**self._answered, **{one.question.key: one for one in self._asked(new)}}
+        return [answers.get(q.key, Answer(q, Verdict.NOT_ASKED)) for q in questions]
+
+    def served(self, about: str) -> list[Answer]:
+        """What is known to serve some workloads; nothing where it was not asked to the end."""
+        known = [a for a in self._answered.values() if (a.question.kind, a.question.about) == (Kind.SERVE, about)]
+        return [] if about in self._unfinished else known
+
+    def _asked(self, questions: Sequence[Question]) -> list[Answer]:
         if not questions:
             return []
         if self._finer:
@@ -222,13 +221,15 @@ class _Asker:
 
     def _study(self, changes: Sequence[Change], names: Sequence[str]) -> list[Outcome]:
         def told(step: Step) -> None:
-            left = f", {step.seconds_left / 60:.1f} min left" if step.done < step.total else ""
+            more = step.done < step.total
+            left = f", {step.seconds_left / 60:.1f} min left; next: {names[step.done]}" if more else ""
             self.how.progress(
                 f"{step.done}/{step.total}  {names[step.outcome.number - 1]}: {step.outcome.status}{left}"
             )
 
         self._batches += 1
-        study = Study("explain", self._case, changes, self.how.effort)
+        self.how.progress(f"0/{len(names)}  asking: {names[0]}")
+        study = Study("explain", self._case, changes, replace(self.effort, ask_causes=False), self.known)
         folder = None if self.how.out is None else self.how.out / f"{self._batches}"
         return study.run(folder, self.how.jobs, told, self.how.stop)
 

@@ -28,6 +28,9 @@ FORMATS = ("fp8", "nvfp4")
 """Formats of KV caches that are tried, the larger first."""
 
 
+LEAST_SHARE = "least share served of "
+
+
 @dataclass(frozen=True)
 class Lever:
     """Something that a planner can move, and what moving it changes in the case.
@@ -88,11 +91,19 @@ def levers(case: Case, instance: Instance, short: Sequence[Short]) -> list[Lever
     """Everything that is moved by a number, what the causes of the shortfall name first.
 
     Args:
-        short: who is short in planned quarters; nobody where the case has no plan.
+        short: who is short in planned quarters; nobody where the case has no plan: what must be served of workloads is
+            a lever then, as are their promises.
     """
     made = [*_limits(case, instance), *_links(case), *_offers(case), *_budgets(case)]
-    for workload in dict.fromkeys(s["workload"] for s in short):
-        made += _promises(case, instance, workload, [s for s in short if s["workload"] == workload])
+    asked: dict[str, set[str]] = {}
+    for s in short:
+        asked.setdefault(s["workload"], set()).add(s["quarter"])
+    if not short:  # a case without any plan may have none because of what must be served
+        least = list(_least_shares(case))
+        made += least
+        asked = {lever.name.removeprefix(LEAST_SHARE): {str(q) for q in case.planned} for lever in least}
+    for workload, quarters in asked.items():
+        made += _promises(case, instance, workload, quarters)
     made += _lead_times(case)
     causes = " ".join(s["cause"] for s in short)
     return sorted(made, key=lambda lever: lever.name.split(" at ")[0].split(" of ")[0] not in causes)
@@ -191,14 +202,23 @@ def _budgets(case: Case) -> Iterable[Lever]:
             yield Lever(f"{name} of {quarter}, others in proportion", "USD", usd, FAR * usd, put)
 
 
-def _promises(case: Case, instance: Instance, workload: str, short: Sequence[Short]) -> Iterable[Lever]:
+def _least_shares(case: Case) -> Iterable[Lever]:
+    """The least shares that workloads ask for."""
+    for row in case.tables["workloads"].to_dict("records"):
+        share = float(row["min_served_share"])
+        if share > 0:
+            path = f"workloads/{row['workload']}/min_served_share"
+            yield Lever(f"{LEAST_SHARE}{row['workload']}", "of its requests", share, 0.0, _cell(path))
+
+
+def _promises(case: Case, instance: Instance, workload: str, short: set[str]) -> Iterable[Lever]:
     """What a workload is promised, how much of it there is, and when it begins."""
     workloads = case.tables["workloads"]
     row = workloads[workloads["workload"] == workload].iloc[0]
     ttft_s = float(row["ttft_s"])
     if math.isfinite(ttft_s):
         best, names = instance.of(at_best), [str(quarter) for quarter in case.quarters]
-        reached = [best[t, w].reached_s for t, w in best if w == workload and names[t] in {s["quarter"] for s in short}]
+        reached = [best[t, w].reached_s for t, w in best if w == workload and names[t] in short]
         guess = max((s for s in reached if s > ttft_s and math.isfinite(s)), default=math.nan)
         path = f"workloads/{workload}/ttft_s"
         far = max(FAR * ttft_s, 1.0 if math.isnan(guess) else 2.0 * guess)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from procure.case import Case
 from procure.errors import Fault, InputError
 from procure.families import contents
-from procure.families.wording import Full, Moved, figure
+from procure.families.wording import Full, Moved, amount, figure
 from procure.instance import Instance
 from procure.plan import Plan
 from procure.plan.tables import Limit
@@ -18,6 +18,9 @@ from procure.why.question import Kind, Question, Relation
 
 NEARLY = 1e-6
 """Relative slack on top of a step within which a limit is asked about: a unit that just does not fit is kept out."""
+FULL = 1e-4
+"""Share of a limit not counted in units below which nothing is left of it: what may count as served though it is
+not leaves as much, beyond what the plan itself calls binding. Whether it binds is what the changed plan says."""
 DOUBLED, HALVED = "doubled", "halved"
 
 
@@ -27,30 +30,33 @@ class Candidate:
 
     Attributes:
         name: the limit with its site and item, in words.
-        quarters: those in which it leaves no room; all, if none is such.
-        moved: what moves it.
+        cells: what moves it, and in which quarters what stands there leaves no room; in all, if none is such.
     """
 
     name: str
-    quarters: tuple[str, ...]
-    moved: Moved
+    cells: tuple[tuple[Moved, tuple[str, ...]], ...]
 
     @property
-    def step(self) -> float:
-        """By how much it is moved: what one more unit takes, and no more than there is, so that doubling is as much."""
-        step, value = self.moved.step, self.moved.value
-        return math.copysign(min(abs(step), value), step) if value > 0 else step
+    def singles(self) -> list[Candidate]:
+        """The cells one by one, where there are several."""
+        return [Candidate(self.name, (cell,)) for cell in self.cells] if len(self.cells) > 1 else []
 
     @property
     def can_double(self) -> bool:
         """Whether twice as much of it (half as much, where less eases) is more than a step."""
-        return abs(self.step) < self.moved.value * (1.0 if self.step > 0 else 0.5)
+        return any(abs(_step(m)) < m.value * (1.0 if m.step > 0 else 0.5) for m, _ in self.cells)
+
+
+def _step(moved: Moved) -> float:
+    """By how much a cell is moved: what one more unit takes, and no more than there is, so that doubling is as much."""
+    return math.copysign(min(abs(moved.step), moved.value), moved.step) if moved.value > 0 else moved.step
 
 
 def candidates(plan: Plan, case: Case, instance: Instance, named: Sequence[str] = ()) -> list[Candidate]:
     """Limits of a plan that leave less than one more unit takes, and those that are named whether or not they do.
 
-    One for each cell of the case: a limit of several quarters that one cell states is one.
+    A limit that several cells of the case state, each for some quarters, is one: to move one of them may help nobody as
+    long as the others stand.
 
     Args:
         named: limits by name, ``power``, ``power at north`` or ``supply lpx``; all that are full if none is.
@@ -67,7 +73,7 @@ def candidates(plan: Plan, case: Case, instance: Instance, named: Sequence[str] 
         name = name_of(row)
         names |= {row.family, name}
         moved = moves[row.family](Full(row.quarter, row.site, row.item, case.tables, instance.tables))
-        no_room = row.slack <= abs(moved.step) * (1.0 - NEARLY) if moved.counts else row.binding
+        no_room = row.slack <= (abs(moved.step) * (1.0 - NEARLY) if moved.counts else FULL * abs(row.limit))
         is_full = row.used > 0 and no_room
         if {row.family, name} & set(named) if named else is_full:
             found.setdefault((name, moved.path), []).append((row.quarter, moved, is_full))
@@ -75,10 +81,11 @@ def candidates(plan: Plan, case: Case, instance: Instance, named: Sequence[str] 
     if unknown:
         known = ", ".join(sorted(names)) or "none"
         raise InputError([Fault("--limit", 0, "", name, f"A limit of the plan: {known}.") for name in unknown])
-    return [
-        Candidate(name, tuple(q for q, _, full in rows if full) or tuple(q for q, *_ in rows), rows[0][1])
-        for (name, _), rows in found.items()
-    ]
+    limits: dict[str, list[tuple[Moved, tuple[str, ...]]]] = {}
+    for (name, _), rows in found.items():
+        quarters = tuple(q for q, _, full in rows if full) or tuple(q for q, *_ in rows)
+        limits.setdefault(name, []).append((rows[0][1], quarters))
+    return [Candidate(name, tuple(cells)) for name, cells in limits.items()]
 
 
 def name_of(row: Limit) -> str:
@@ -88,14 +95,22 @@ def name_of(row: Limit) -> str:
 
 def question(candidate: Candidate, doubled: bool = False) -> Question:
     """What one more unit of a limit is worth, or twice as much of it: half as much, where less eases."""
-    moved, up = candidate.moved, candidate.step > 0
-    value = moved.value * (2.0 if up else 0.5) if doubled else moved.value + candidate.step
-    step = (DOUBLED if up else HALVED) if doubled else f"{'+' if up else ''}{figure(candidate.step)} {moved.unit}"
+    moves = [moved for moved, _ in candidate.cells]
+    unit, up = moves[0].unit, moves[0].step > 0
+    values = {m.path: m.value * (2.0 if up else 0.5) if doubled else m.value + _step(m) for m in moves}
+    what = (DOUBLED if up else HALVED) if doubled else f"{'+' if up else ''}{_span(map(_step, moves), unit)}"
     return Question(
         Kind.LIMIT,
-        f"{candidate.name} ({figure(moved.value)} {moved.unit})",
-        step,
-        {moved.path: value},
+        f"{candidate.name} ({_span((m.value for m in moves), unit)})",
+        f"{what} in each" if len(moves) > 1 else what,
+        values,
         Relation.EASES,
-        quarter_ranges(candidate.quarters),
+        quarter_ranges(quarter for _, quarters in candidate.cells for quarter in quarters),
     )
+
+
+def _span(values: Iterable[float], unit: str) -> str:
+    """Amounts with their unit, from the least to the most."""
+    low, *_, high = sorted({figure(value): value for value in values}.values(), key=abs) * 2
+    text = figure(low) if figure(low) == figure(high) else f"{figure(low)} to {figure(high)}"
+    return amount(text, unit)

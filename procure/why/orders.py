@@ -26,8 +26,11 @@ GROUPS = {
 
 
 def order_questions(plan: Plan, case: Case) -> list[Question]:
-    """What every line of the recommended orders is for: the quick question of all lines first, then the next."""
-    lines = Purchase.rows(plan.purchases)
+    """What every line of the recommended orders is for: the quick question of all lines first, then the next.
+
+    Of each question the line that costs most comes first, since time may end.
+    """
+    lines = sorted(Purchase.rows(plan.purchases), key=lambda line: -line.capex_usd)
     every = plan.rows(Purchase)
     asked = [_nothing(line, every, case) for line in lines]
     asked += [_fewer(line, LESS, line.count - 1) for line in lines if line.count > 1]
@@ -59,13 +62,22 @@ def _fewer(line: Purchase, what: str, most: int) -> Question:
 
 
 def _later(line: Purchase, lines: Iterable[Purchase], case: Case) -> Question | None:
-    """The order a quarter later, beside what the plan orders then; None where that is beyond the horizon."""
+    """The order a quarter later, beside what the plan orders then; None where that is beyond the horizon.
+
+    Nor more of it earlier than in the plan: else the same units are had a quarter sooner, and one more in its place.
+    """
     names = [str(quarter) for quarter in case.quarters]
     after = names.index(line.quarter) + 1
     if after == len(names):
         return None
-    there = sum(o.count for o in lines if (o.quarter, o.site, o.sku) == (names[after], line.site, line.sku))
-    change = {_path(line): "<=0", f"{HELD}{line.site}/{line.sku}/{names[after]}": f">={there + line.count}"}
+    mine = [o for o in lines if (o.site, o.sku) == (line.site, line.sku)]
+    before = sum(o.count for o in mine if o.quarter < line.quarter)
+    there = sum(o.count for o in mine if o.quarter == names[after])
+    change = {
+        _path(line): "<=0",
+        f"{HELD}{line.site}/{line.sku}/{names[0]}..{line.quarter}": f"<={before}",
+        f"{HELD}{line.site}/{line.sku}/{names[after]}": f">={there + line.count}",
+    }
     return Question(Kind.ORDER, _about(line), LATER, change, Relation.TIGHTENS, line.quarter)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import pandas as pd
 
 from procure.plan.summary import Short
+from procure.solver import Infeasible
 from procure.study.change import Change
 from procure.study.outcome import Outcome
 from procure.why.effect import Effect, Point
@@ -69,6 +71,11 @@ class Question:
     relation: Relation
     quarters: str = ""
 
+    @property
+    def key(self) -> tuple[str, ...]:
+        """What tells it from other questions about a plan."""
+        return str(self.kind), self.about, self.what, *(f"{path}={value}" for path, value in self.change.items())
+
 
 @dataclass(frozen=True)
 class Answer:
@@ -107,12 +114,28 @@ class Answer:
             "quarters": q.quarters,
             "what": q.what,
             "change": {path: str(value) for path, value in q.change.items()},
+            "relation": str(q.relation),
             "verdict": str(self.verdict),
             **{name: value if math.isfinite(value) else None for name, value in numbers.items()},
             "orders": self.orders,
             "short": self.short,
             "note": self.note,
         }
+
+    @classmethod
+    def of_facts(cls, facts: Mapping[str, Any]) -> Answer:
+        """The answer that :meth:`facts` holds.
+
+        Raises:
+            KeyError, TypeError, ValueError: it holds none.
+        """
+        kind, relation = Kind(facts["kind"]), Relation(facts["relation"])
+        question = Question(kind, facts["about"], facts["what"], facts["change"], relation, facts["quarters"])
+        numbers = {name: math.nan if facts[name] is None else float(facts[name]) for name in NUMBERS}
+        return cls(
+            question, Verdict(facts["verdict"]), **numbers, orders=dict(facts["orders"]), short=list(facts["short"]),
+            note=str(facts["note"]),
+        )  # fmt: skip
 
 
 NUMBERS = ("least_usd", "most_usd", "least_share", "most_share", "cost_usd")
@@ -132,7 +155,7 @@ def answer(question: Question, before: Point, orders: dict[str, int], outcome: O
         return Answer(question, Verdict.NOT_ASKED)
     if outcome.failed:
         verdict = Verdict.NO_PLAN if outcome.error == "Infeasible" else Verdict.FAILED
-        return Answer(question, verdict, note=outcome.reason)
+        return Answer(question, verdict, note=outcome.reason.removeprefix(Infeasible.NONE).strip())
     after = Point.of_facts(outcome.facts, ranked)
     now: dict[str, int] = {}
     for order in outcome.facts["purchases"]:

@@ -1,188 +1,108 @@
-"""The smallest changes that serve what is short, or let a case have a plan: each alone, and the least of several."""
+"""What would serve who is short, or let a case have a plan: every lever and choice alone, then several together."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
 
 from procure.case import Case
-from procure.errors import InputError
+from procure.errors import Fault, InputError
 from procure.families.wording import figure
-from procure.instance import Cache, Instance, build
-from procure.solver.highs import Options
-from procure.solver.servable import ANY_COST
-from procure.study.change import Change, Effort, changed
-from procure.why.levers import FIGURES, Lever
+from procure.instance import Instance
+from procure.plan.summary import Short
+from procure.study.change import Change
+from procure.why.levers import FIGURES, Lever, choices, levers, load_cells
+from procure.why.question import Answer, Kind, Question, Relation, Verdict
+from procure.why.search import Found, OutOfTime, Trial, alone, shared, together
 
-PART = 0.01
-"""Of a change: so much less of it does not do."""
-LEAST = 1e-5
-"""Of the most that a lever is moved, below which a change is as good as none."""
-QUARTER = 0.25
-"""Where next to look while every change was enough."""
-
-Holds = Callable[[Instance, Options], bool | None]
-"""What has to hold of the changed case; None where the time was over before it was known."""
+ALL = "all"
+"""Everything that is short."""
+A_PLAN = "a plan"
+"""What is asked for where there is none."""
+EASED = 1e-4
+"""Of the load of others, that is left out beside what the plan does not serve of it: rounding is no shortfall."""
 
 
-class OutOfTime(Exception):
-    """The time for all questions is over."""
-
-
-@dataclass
-class Trial:
-    """Whether something holds of changed cases, asked one after the other; what was asked is remembered.
-
-    Attributes:
-        case: what is changed.
-        held: a change that goes with every other one.
-        holds: what has to hold.
-        effort: threads and seed.
-        stop: the wish to stop.
-    """
-
-    case: Case
-    held: Change
-    holds: Holds
-    effort: Effort
-    stop: Callable[[], bool] = lambda: False
-    _cache: Cache = field(default_factory=Cache)
-    _known: dict[tuple[tuple[str, str], ...], bool] = field(default_factory=dict)
-
-    def __call__(self, change: Change) -> bool:
-        """Whether it holds with a change.
-
-        Raises:
-            OutOfTime: it is not known.
-            InputError: there is no such case.
-        """
-        key = tuple(sorted((path, str(value)) for path, value in change.items()))
-        if key not in self._known:
-            if self.stop():
-                raise OutOfTime
-            effort = self.effort
-            options = Options(ANY_COST, effort.time_limit_s, effort.threads, effort.seed, stop=self.stop)
-            case = changed(self.case, {**self.held, **change})
-            found = self.holds(build(case, self._cache), options)
-            if found is None:
-                raise OutOfTime
-            self._known[key] = found
-        return self._known[key]
-
-
-@dataclass(frozen=True)
-class Found:
-    """What came of a lever or choice: the values that serve, in the order of its levers; none where nothing does."""
-
-    levers: tuple[Lever, ...]
-    values: tuple[float, ...]
-    change: Change
-
-    @property
-    def what(self) -> str:
-        """The change in words."""
-        return " and ".join(_words(lever, value) for lever, value in zip(self.levers, self.values, strict=True))
-
-
-def _words(lever: Lever, value: float) -> str:
-    if lever.start == 0.0:
-        return f"{lever.name} {figure(value)} {lever.unit}"
-    return f"{lever.name} {figure(lever.start, FIGURES)} → {figure(value, FIGURES)} {lever.unit}"
-
-
-def smallest(lever: Lever, trial: Trial, beside: Change | None = None) -> float | None:
-    """The value to which a lever has to be moved, given what else is changed: 1% less does not do; None if none does.
+def wanted(short: Sequence[Short], names: Sequence[str]) -> list[Short]:
+    """Who of those that are short is to be served.
 
     Raises:
-        OutOfTime: before it is known.
+        InputError: a workload that is not short.
     """
+    if ALL in names:
+        return list(short)
+    known = {s["workload"] for s in short}
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        expected = f"A workload that is short in planned quarters: {', '.join(sorted(known)) or 'none is'}; or {ALL}."
+        raise InputError([Fault("--to-serve", 0, "", name, expected) for name in unknown])
+    return [s for s in short if s["workload"] in names]
 
-    def enough(moved: float) -> bool:
+
+def about(target: Sequence[Short]) -> str:
+    """Who is to be served, in words; :data:`A_PLAN` for nobody."""
+    return ", ".join(dict.fromkeys(s["workload"] for s in target)) or A_PLAN
+
+
+def others_held(case: Case, short: Sequence[Short], target: Sequence[Short]) -> Change:
+    """The load of what is short and not asked about, cut to what the plan serves of it: it is not to lose anything."""
+    mine = {s["workload"] for s in target}
+    return {
+        path: now * (1.0 - s["share"]) * (1.0 - EASED)
+        for s in short
+        if s["workload"] not in mine
+        for path, now in load_cells(case, s["workload"], [s["quarter"]])
+    }
+
+
+def needs(
+    case: Case, instance: Instance, target: Sequence[Short], trial: Trial, tell: Callable[[str], object]
+) -> list[Answer]:
+    """What serves the workloads that are asked about, or lets a case without any plan have one.
+
+    Args:
+        target: who is short; nobody for a case without a plan.
+        trial: whether it is served with a change.
+        tell: told a line for each lever and choice.
+    """
+    movers = levers(case, instance, target)
+    whom = about(target)
+    found: list[Found] = []
+    answered: list[Answer] = []
+    try:
+        for answer, one in _each(whom, case, movers, target, trial):
+            tell(f"{answer.question.what}: {answer.verdict}")
+            answered.append(answer)
+            found += [] if one is None else [one]
+        eases = [one for one in found if one.levers[0].eases]
+        several = shared(eases, trial) if eases else together(movers, trial)
+        if several is not None:
+            tell(f"together, {several.what}: {Verdict.HOLDS}")
+            answered.append(Answer(_question(whom, f"together {several.what}", several.change), Verdict.HOLDS))
+    except OutOfTime:
+        answered.append(Answer(_question(whom, "what else would, alone or together", {}), Verdict.NOT_ASKED))
+    return answered
+
+
+def _each(
+    whom: str, case: Case, movers: Sequence[Lever], target: Sequence[Short], trial: Trial
+) -> Iterator[tuple[Answer, Found | None]]:
+    """Levers and choices one by one."""
+    for lever in movers:
+        one = alone(lever, trial)
+        if one is not None:
+            yield Answer(_question(whom, one.what, one.change), Verdict.HOLDS), one
+            continue
+        most = lever.at(lever.most)
+        way = "up" if lever.far > lever.start else "down"
+        question = _question(whom, f"{lever.name} {way} to {figure(most, FIGURES)} {lever.unit}", lever.put(most))
+        yield Answer(question, Verdict.NOT_ENOUGH), None
+    for choice in choices(case, target):
+        question = _question(whom, f"{choice.name} {choice.what}", choice.change)
         try:
-            return trial({**(beside or {}), **lever.put(lever.at(moved))})
-        except InputError:  # further than a case may go
-            return False
-
-    if not enough(lever.most):
-        return None
-    if lever.whole:
-        return lever.at(_least_whole(round(lever.most), enough))
-    low, high = 0.0, lever.most
-    guess = abs(lever.guess - lever.start) * (1.0 + 1e-6)
-    if not math.isnan(guess) and guess < high:
-        low, high = _halved(low, high, guess, enough)
-        if low == 0.0:
-            low, high = _halved(low, high, high * (1.0 - PART), enough)
-    while high - low > PART * high and high > LEAST * lever.most:
-        low, high = _halved(low, high, high * QUARTER if low == 0.0 else math.sqrt(low * high), enough)
-    plain = lever.plainest(low, high)
-    return lever.at(plain if enough(plain) else high)
+            yield Answer(question, Verdict.HOLDS if trial(choice.change) else Verdict.NOT_ENOUGH), None
+        except InputError as error:
+            yield Answer(question, Verdict.FAILED, note=" ".join(str(fault) for fault in error.faults)), None
 
 
-def _halved(low: float, high: float, middle: float, enough: Callable[[float], bool]) -> tuple[float, float]:
-    return (low, middle) if enough(middle) else (middle, high)
-
-
-def _least_whole(most: int, enough: Callable[[float], bool]) -> int:
-    low, high = 0, most
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if enough(middle) else (middle, high)
-    return high
-
-
-def alone(lever: Lever, trial: Trial) -> Found | None:
-    """The smallest change of one lever that serves, or None."""
-    value = smallest(lever, trial)
-    return None if value is None else Found((lever,), (value,), lever.put(value))
-
-
-def together(levers: Sequence[Lever], trial: Trial) -> Found | None:
-    """The levers that are needed where none serves alone, each at its least beside the others; None if nothing does.
-
-    All are moved as far as they go, and taken back one by one, the last first: what is left serves, and neither without
-    one of them nor with 1% less of one.
-
-    Raises:
-        OutOfTime: before it is known.
-    """
-    used = {lever: lever.far for lever in levers if lever.eases}
-    if len(used) < 2 or not trial(_all(used)):
-        return None
-    for lever in reversed(list(used)):
-        rest = {other: value for other, value in used.items() if other is not lever}
-        if trial(_all(rest)):
-            used = rest
-    for lever in list(used):
-        beside = _all({other: value for other, value in used.items() if other is not lever})
-        value = smallest(lever, trial, beside)
-        assert value is not None
-        used[lever] = value
-    return Found(tuple(used), tuple(used.values()), _all(used))
-
-
-def shared(found: Sequence[Found], trial: Trial) -> Found | None:
-    """Several levers that serve alone, each moved by the same part of what it takes alone; the least such part.
-
-    Raises:
-        OutOfTime: before it is known.
-    """
-    levers = [(f.levers[0], abs(f.values[0] - f.levers[0].start)) for f in found]
-    levers = [(lever, moved) for lever, moved in levers if lever.eases and not lever.whole]
-    if len(levers) < 2:
-        return None
-
-    def at(part: float) -> dict[Lever, float]:
-        return {lever: lever.at(part * moved) for lever, moved in levers}
-
-    low, high = 0.0, 1.0
-    while high - low > PART * high and high > LEAST:
-        low, high = _halved(low, high, high * QUARTER if low == 0.0 else math.sqrt(low * high),
-                            lambda part: trial(_all(at(part))))  # fmt: skip
-    values = at(high)
-    return Found(tuple(values), tuple(values.values()), _all(values))
-
-
-def _all(values: dict[Lever, float]) -> dict[str, object]:
-    return {path: value for lever, put in values.items() for path, value in lever.put(put).items()}
+def _question(whom: str, what: str, change: Change) -> Question:
+    return Question(Kind.SERVE, whom, what, change, Relation.OTHER)

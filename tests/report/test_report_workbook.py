@@ -207,7 +207,7 @@ def test_a_planted_wrong_value_is_found(book: Path, recalculate: Callable[[Path]
     with zipfile.ZipFile(book) as source, zipfile.ZipFile(planted, "w") as target:
         for item in source.infolist():
             data = source.read(item)
-            if item.filename == "xl/worksheets/sheet5.xml":
+            if item.filename == "xl/worksheets/sheet6.xml":
                 before, after = data.split(f'<c r="{place}"'.encode(), 1)
                 head, tail = after.split(b"<v>", 1)
                 data = before + f'<c r="{place}"'.encode() + head + b"<v>999" + tail[tail.index(b"</v>") :]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from limit_cases import GB, grown, old
 from solved_case import built, planned
 from tiny_case import budget, fleet, linked_sites, rich, tiny
 
@@ -12,22 +13,15 @@ from procure.study import Effort
 from procure.study.change import changed
 from procure.why import ALL, Asked, How, Verdict, explain, unblock
 from procure.why.levers import Lever, choices, levers
-from procure.why.needs import others_held, wanted
-from procure.why.serve import Found, Trial, alone, shared, together
+from procure.why.search import Found, Trial, alone, shared, together
+from procure.why.serve import others_held, wanted
 
-GB = "gb300-nvl72"
 EFFORT = Effort(threads=1)
-OLD = fleet(("a", "gb200-nvl72", 1, "2025Q1", 3.3e6))
-
-
-def grown(**more):
-    return tiny(planned=2, **{"peaks": {"chat": [100, 150, 200, 200]}, "sites": ({"positions": 20.0},), **more})
-
 
 SHORT = {
     "positions at a": {"sites": ({"positions": 3.0},)},
     "power at a": {"sites": ({"positions": 20.0, "power_kw": 200.0},)},
-    "budget of 2027Q1, others in proportion": {"tables": {"fleet": OLD, "budget": budget(6e6, 6e6, 1e8, 1e8)}},
+    "budget of 2027Q1, others in proportion": {"tables": {"fleet": old(), "budget": budget(6e6, 6e6, 1e8, 1e8)}},
     f"supply of {GB}": {"figures": {(GB, "supply_per_quarter"): 1}},
     "load of chat": {"sites": ({"positions": 3.0},)},
     "start of chat": {"peaks": {"chat": [100, 150, 150, 150, 150]}, "lead": 1},
@@ -191,7 +185,7 @@ def test_other_formats_pools_and_small_orders_are_choices():
 @pytest.mark.slow
 def test_what_serves_is_told_with_its_cost_and_what_does_not_is_told_too(monkeypatch):
     case = grown(**SHORT["positions at a"])
-    monkeypatch.setattr("procure.why.needs.choices", lambda case, short: [])
+    monkeypatch.setattr("procure.why.serve.choices", lambda case, short: [])
     plan = planned(case, gap=1e-6)
     found = explain(plan, case, Asked(limits=False, orders=False, to_serve=(ALL,)), How(Effort(gap=1e-6, threads=1)))
     verdicts = {one.question.what: one for one in found.answers}
@@ -223,3 +217,16 @@ def test_a_case_without_a_plan_is_told_what_lets_it_have_one():
 @pytest.mark.thorough
 def test_a_case_with_a_plan_needs_nothing_to_have_one():
     assert unblock(tiny(), How(EFFORT)) is None
+
+
+@pytest.mark.thorough
+def test_a_least_share_that_lets_no_plan_be_is_lowered_to_what_can_be_served():
+    """One rack fits: it serves 42% of the requests of which 95% are asked for."""
+    case = tiny(
+        peaks={"chat": [110, 60, 60]}, workloads={"chat": {"min_served_share": 0.95}}, sites=({"positions": 1.5},)
+    )
+    moves = {lever.name: lever for lever in levers(case, built(case), [])}
+    assert {"load of chat", "TPS/User of chat"} < set(moves)  # what is promised of it lets no plan be, too
+    found = alone(moves["least share served of chat"], Trial(case, {}, has_plan, EFFORT))
+    assert found.values[0] == pytest.approx(0.4215, abs=0.0054)
+    assert found.what.startswith("least share served of chat 0.95 → 0.4")

@@ -17,6 +17,7 @@ from procure.report.words import plan_name
 
 _SHEETS = (
     ("Purchases", "what to order and to sell, when it is paid, unit prices"),
+    ("Why", "what each order is for, what binds and what one more unit is worth"),
     ("Fleet", "units in place: opening + delivered - retired = closing"),
     ("Limits", "use against power, floor, budget and every other limit"),
     ("Money", "cash by quarter and line, discounted; total = objective"),
