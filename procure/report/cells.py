@@ -367,3 +367,7 @@ class Sheet:
               column_fixed: bool = True) -> Block:  # fmt: skip
         """A rectangle of this sheet, ends included."""
         return Block(self, (top, left), (bottom, right), row_fixed, column_fixed)
+
+    def column(self, column: int, top: int, bottom: int) -> Block:
+        """A part of one column of this sheet, ends included."""
+        return self.block(top, column, bottom, column)

@@ -41,7 +41,7 @@ def changes_block(book: TimeSheet, plan: Plan) -> None:
     if not changes:
         book.line(["none"], "calc:usd", [None] * len(head))
     last = book.row - 1
-    sums = {column: total(book.sheet.block(first, column, last, column)) for column in (5, 7)}
+    sums = {column: total(book.sheet.column(column, first, last)) for column in (5, 7)}
     book.line(
         ["All changes", None, None, None, None, sums[5], None, sums[7]],
         "sum:usd",

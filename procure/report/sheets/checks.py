@@ -105,7 +105,7 @@ def checks_sheet(plan: Plan, parts: Parts, others: list[Sheet]) -> tuple[Sheet, 
         rows.compare(f"no error cells on {other.name}", errors_in(other.block(4, 0, last, width)), 0, "cells")
     for check in plan.rows(Check):
         rows.stated(f"plan: {check.check}", check.holds, check.detail)
-    verdicts = sheet.block(_FIRST, 6, rows.row - 1, 6)
+    verdicts = sheet.column(6, _FIRST, rows.row - 1)
     count = sumproduct(exact(verdicts, "PASS") * 1)
     sheet.put(6, 0, "Checks that fail")
     failed = sheet.put(6, 1, (rows.row - _FIRST) - count, "calc:count")

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from procure.plan import Plan
 from procure.plan.tables import ExpansionOrder
-from procure.report.cells import Block, Call, Expr, exact, sumproduct, total
+from procure.report.cells import Call, Expr, exact, sumproduct, total
 from procure.report.layout import TimeSheet
 from procure.schema import CostLine
 
@@ -22,13 +22,10 @@ class Expansions:
     first: int
     last: int
 
-    def _column(self, column: int) -> Block:
-        return self.book.sheet.block(self.first, column, self.last, column)
-
     def paid(self, site: Expr, name: Expr, quarter: Expr) -> Call:
         """USD paid in a quarter for an expansion of a site."""
-        where = exact(self._column(2), site) * exact(self._column(3), name) * exact(self._column(1), quarter)
-        return sumproduct(where * self._column(7))
+        when, at, what, capex = (self.book.sheet.column(column, self.first, self.last) for column in (1, 2, 3, 7))
+        return sumproduct(exact(at, site) * exact(what, name) * exact(when, quarter) * capex)
 
 
 def expansions_block(book: TimeSheet, plan: Plan) -> Expansions:
@@ -46,7 +43,7 @@ def expansions_block(book: TimeSheet, plan: Plan) -> Expansions:
     if book.row == first:
         book.line(["none"], "calc:usd", [None] * len(head))
     last = book.row - 1
-    sums = {column: total(book.sheet.block(first, column, last, column)) for column in (5, 7)}
+    sums = {column: total(book.sheet.column(column, first, last)) for column in (5, 7)}
     book.line(
         ["All expansions", None, None, None, None, sums[5], None, sums[7]],
         "sum:usd",

@@ -40,7 +40,7 @@ def limits_sheet(plan: Plan, timeline: Timeline) -> Limits:
         first = book.row
         for key in (k for k in used if k[0] == family):
             _limit(book, key, used[key], limit[key], int(binding[key]))
-        worst[family] = book.sheet.block(first, 6, book.row - 1, 6)
+        worst[family] = book.sheet.column(6, first, book.row - 1)
     if not families:
         book.line(["none"], "calc:number", [None] * len(timeline.quarters))
     return Limits(book, worst)

@@ -87,7 +87,7 @@ def money_sheet(plan: Plan, purchases: Purchases, rate: Cell) -> Money:
         "sum:usd", lambda i: planned.cells[i] + later.cells[i], label_styles={6: "sum:usd", 7: "sum:usd"},
     )  # fmt: skip
     book.row = detail_end + 1
-    return Money(book, dict(lines), planned, later, grand, total(book.sheet.block(detail_top, 7, detail_end, 7)))
+    return Money(book, dict(lines), planned, later, grand, total(book.sheet.column(7, detail_top, detail_end)))
 
 
 def _positions(book: TimeSheet) -> Row:
@@ -113,8 +113,8 @@ def _factors(book: TimeSheet, rate: Cell, index: Row) -> Row:
 def _line(book: TimeSheet, group: tuple[str, str], first: int, last: int) -> Row:
     span, line = group
     return book.line(
-        [span, line, None, None, _OF["cash_usd"].unit, None, total(book.sheet.block(first, 6, last, 6)),
-         total(book.sheet.block(first, 7, last, 7))],
+        [span, line, None, None, _OF["cash_usd"].unit, None, total(book.sheet.column(6, first, last)),
+         total(book.sheet.column(7, first, last))],
         "calc:usd", book.sums_of(first, last),
         label_styles={6: "calc:usd", 7: "calc:usd"},
     )  # fmt: skip
@@ -122,8 +122,8 @@ def _line(book: TimeSheet, group: tuple[str, str], first: int, last: int) -> Row
 
 def _subtotal(book: TimeSheet, title: str, first: int, last: int) -> Row:
     return book.line(
-        [title, None, None, None, _OF["cash_usd"].unit, None, total(book.sheet.block(first, 6, last, 6)),
-         total(book.sheet.block(first, 7, last, 7))],
+        [title, None, None, None, _OF["cash_usd"].unit, None, total(book.sheet.column(6, first, last)),
+         total(book.sheet.column(7, first, last))],
         "sum:usd", book.sums_of(first, last),
         label_styles={6: "sum:usd", 7: "sum:usd"},
     )  # fmt: skip

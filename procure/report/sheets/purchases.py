@@ -41,7 +41,7 @@ class Purchases:
     """Rent by quarter."""
 
     def _column(self, column: int) -> Block:
-        return self.book.sheet.block(self.first, column, self.last, column)
+        return self.book.sheet.column(column, self.first, self.last)
 
     @property
     def counts(self) -> Block:
@@ -69,7 +69,7 @@ class Purchases:
 
     def _price(self, column: int) -> Block:
         """A column of the unit prices, whose rows stand in step with the register."""
-        return self.book.sheet.block(self.price_top, column, self.price_top + self.last - self.first, column)
+        return self.book.sheet.column(column, self.price_top, self.price_top + self.last - self.first)
 
 
 def purchases_sheet(plan: Plan, timeline: Timeline) -> Purchases:
@@ -126,8 +126,8 @@ def purchases_sheet(plan: Plan, timeline: Timeline) -> Purchases:
 def _subtotal(book: TimeSheet, title: str, first: int, last: int) -> Row:
     sheet = book.sheet
     return book.line(
-        [title, None, None, None, None, total(sheet.block(first, 5, last, 5)), None,
-         total(sheet.block(first, 7, last, 7))],
+        [title, None, None, None, None, total(sheet.column(5, first, last)), None,
+         total(sheet.column(7, first, last))],
         "sum:usd", book.sums_of(first, last),
         label_styles={5: "sum:count", 7: "sum:usd"},
     )  # fmt: skip

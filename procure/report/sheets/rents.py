@@ -31,7 +31,7 @@ def rents_block(book: TimeSheet, plan: Plan) -> Row:
     if not rented:
         book.line(["none"], "calc:usd", [None] * len(head))
     last = book.row - 1
-    sums = {column: total(book.sheet.block(first, column, last, column)) for column in (5, 7)}
+    sums = {column: total(book.sheet.column(column, first, last)) for column in (5, 7)}
     made = book.line(
         ["All rent", None, None, None, None, sums[5], None, sums[7]],
         "sum:usd",

@@ -31,7 +31,7 @@ def sales_block(book: TimeSheet, plan: Plan) -> None:
     if not sold:
         book.line(["none"], "calc:usd", [None] * len(head))
     last = book.row - 1
-    sums = {column: total(book.sheet.block(first, column, last, column)) for column in (5, 7)}
+    sums = {column: total(book.sheet.column(column, first, last)) for column in (5, 7)}
     book.line(
         ["All sales", None, None, None, None, sums[5], None, sums[7]],
         "sum:usd",
