@@ -44,6 +44,7 @@ from procure.solver.highs import Options, Progress, relative_gap, write_mps
 from procure.solver.memory import Memory
 from procure.solver.solution import Solution
 from procure.solver.steady import steady
+from procure.solver.valleys import fill_valleys
 from procure.solver.violation import smallest_violation
 from procure.solver.whole import solve_whole
 from procure.timekey import one_block, summed, time_keys
@@ -165,7 +166,7 @@ def plan_of(
     values = even_out(program, compiled, final.values, options)
     final, cheapest = _steadied(case, program, compiled, replace(final, values=values), options)
     assert final.values is not None
-    values = final.values
+    values = fill_valleys(program, compiled, final.values, options)
     value = Values(compiled, values)
     options.report("tables and causes", final.objective, final.bound)
     tables = tables_of(program, instance, value)

@@ -63,6 +63,18 @@ def test_batch_that_fits_the_night_leaves_the_fleet_of_the_peak():
     assert racks(planned(by_hours(1.7e6), gap=1e-6)) == racks(planned(by_hours(), gap=1e-6))
 
 
+@pytest.mark.parametrize(("requests_per_day", "fits"), [(4e6, True), (12e6, False)])
+def test_what_may_wait_is_shown_in_the_valleys(requests_per_day, fits):
+    """None of it beside the peak while the night has room; where it is more, every hour is as full as the others."""
+    plan = planned(by_hours(requests_per_day), gap=1e-6)
+    day = plan.tables["day"].set_index(["quarter", "hours"])
+    for quarter in ("2027Q1", "2027Q2", "2027Q3"):
+        busy_at = day.loc[quarter]["racks"] + day.loc[quarter]["deferrable_racks"]
+        assert (day.loc[quarter, "09-17"]["deferrable_racks"] == 0.0) == fits
+        level = max(day.loc[quarter, "09-17"]["racks"], float((busy_at * [8, 16]).sum()) / 24)
+        assert busy_at.max() == pytest.approx(level, rel=1e-6)
+
+
 def test_peaks_at_different_hours_are_not_added_up():
     """Peak and a quarter of another: 1.25, where one peak counts both: 2."""
     apart, together, at_once = (
