@@ -21,6 +21,7 @@ from procure.plan.sales import sales_summary
 from procure.plan.status import SERVED, is_short
 from procure.plan.tables import TABLES, Check, Purchase, Service, UnitCost
 from procure.plan.tolerance import MONEY, differ
+from procure.plan.uncounted import uncounted_units
 from procure.plan.unit_costs import cost_warnings, unit_costs_summary, unit_costs_table
 from procure.rules.objective import Objective
 from procure.rules.worth import residual_usd
@@ -132,6 +133,8 @@ def summary(plan: Plan, case: Case, instance: Instance) -> Iterable[str]:
         "rents": rents_summary(plan.tables["rents"]),
         "order_changes": changes_summary(plan.tables["order_changes"]),
     }
+    if "uncounted" in stated:  # results of earlier releases do not tell it
+        wanted["uncounted"] = uncounted_units(plan.tables, stated["planned_quarters"])
     if stated["premises"]["count"]:  # results of earlier releases do not count them
         wanted["premises"] = premises_summary(plan.tables["premises"])
     for key, value in wanted.items():

@@ -14,6 +14,7 @@ from procure.errors import Fault, InputError, guard_reader
 from procure.plan.placement import Placed
 from procure.plan.provenance import Premises, Provenance
 from procure.plan.status import Status
+from procure.plan.uncounted import Uncounted
 from procure.quarter import Quarter
 from procure.rules.objective import Objective
 
@@ -83,6 +84,8 @@ class Added(TypedDict, total=False):
     """Where the service was asked to stay (``placement_tolerance``): what moves, and what is given up for it."""
     coincident_peak: CoincidentPeak
     """Where all work is sized at one coincident peak and by clock hour less would do: how much at most."""
+    uncounted: list[Uncounted]
+    """By pool, how many units more whole instances would take at most; results of earlier releases lack it."""
     files: dict[str, str]
     """SHA-256 of every file of the result."""
 

@@ -29,6 +29,7 @@ from procure.plan.sales import sales_summary
 from procure.plan.status import Status, is_short
 from procure.plan.summary import Short, Shortfall, Summary
 from procure.plan.tables import Purchase, Service
+from procure.plan.uncounted import uncounted_units
 from procure.plan.unit_costs import cost_warnings, unit_costs_summary
 from procure.plan.verify import checks_of
 from procure.program import Program
@@ -340,6 +341,7 @@ def _summary(
         "sales": sales_summary(tables["sales"][tables["sales"]["span"] == Span.PLANNED]),
         "rents": rents_summary(tables["rents"]),
         "order_changes": changes_summary(tables["order_changes"]),
+        "uncounted": uncounted_units(tables, [str(q) for q in case.planned]),
         "versions": versions(),
         "input_hash": case.input_hash,
         "instance_hash": instance.hash,

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from procure.plan import Plan
 from procure.plan.tables import Instances
+from procure.plan.uncounted import uncounted_units
 from procure.report.words import holds, planned_quarters, share
-from procure.timekey import grouped
 
 UNCOUNTED = 0.05
-"""Racks beyond which it is said what whole instances would add."""
+"""Units of a pool up to which what whole instances would add is told of all pools together."""
 
 
 def instance_sentences(plan: Plan) -> list[str]:
@@ -16,21 +16,18 @@ def instance_sentences(plan: Plan) -> list[str]:
 
     The second by pool: in the quarter in which it is most, in units (racks or servers) and against those that stand.
     """
-    rows = [r for r in plan.rows(Instances) if r.quarter in set(planned_quarters(plan))]
-    small = sorted({r.llm for r in rows if holds(r.whole)})
+    planned = set(planned_quarters(plan))
+    small = sorted({r.llm for r in plan.rows(Instances) if r.quarter in planned and holds(r.whole)})
     sentences = [f"{'; '.join(small)}: counted in whole instances, as the load is small."] if small else []
-    fleet = plan.tables["fleet"]
-    stands = grouped(fleet, ["quarter", "site", "sku"])["closing"].sum().to_dict()
-    more: dict[tuple[str, str], dict[str, float]] = {}
-    for r in rows:
-        by_quarter = more.setdefault((r.site, r.sku), {})
-        by_quarter[r.quarter] = by_quarter.get(r.quarter, 0.0) + r.uncounted_units
-    for (site, sku), by_quarter in sorted(more.items()):
-        quarter = max(sorted(by_quarter), key=by_quarter.__getitem__)
-        units, own = by_quarter[quarter], float(stands.get((quarter, site, sku), 0.0))
-        if units > UNCOUNTED and own > 0:
-            sentences.append(
-                f"{sku} at {site}: in whole instances the other loads would take at most {units:.1f} units more in "
-                f"{quarter} ({share(units / own)} of those that stand)."
-            )
+    fluid = uncounted_units(plan.tables, planned)
+    told = [pool for pool in fluid if pool["units"] > UNCOUNTED]
+    for pool in told:
+        of = f" ({share(pool['units'] / pool['standing'])} of those that stand)" if pool["standing"] > 0 else ""
+        sentences.append(
+            f"{pool['sku']} at {pool['site']}: in whole instances the other loads would take at most "
+            f"{pool['units']:.1f} units more in {pool['quarter']}{of}."
+        )
+    if len(told) < len(fluid):
+        where = "in any other pool" if told else "in any pool"
+        sentences.append(f"Whole instances would take less than {UNCOUNTED:g} units more {where}.")
     return sentences
