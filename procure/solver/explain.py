@@ -32,6 +32,9 @@ WHOLE_UNITS = "whole units do not fit the limits"
 NOT_WORTH = "not worth its stated price"
 SEVERAL = "several limits together"
 UNKNOWN = "not known"
+LINK = "link bandwidth"
+FULL = 1e-3
+"""A link with less than this share left is full."""
 
 
 @dataclass(frozen=True)
@@ -95,11 +98,19 @@ class _Case:
         away = self.index.beyond[at, workload]
         if self.ask.short_share((at, workload)) - away <= SERVED:
             return f"out of reach: {self.best[at.t, workload].words}" if away > 0 else self._cause(at, workload)
-        text = self._cause(at, workload)
+        text = self._with_full_links(self._cause(at, workload), at, workload)
         if any(cause.at_best and cause.word in text for causes in contents.causes().values() for cause in causes):
             text += f" ({self.best[at.t, workload].words})"
             return f"{text}; of {away:.1%} whatever is bought" if away > 0 else text
         return f"{text}; {away:.1%} out of reach: {self.best[at.t, workload].words}" if away > 0 else text
+
+    def _with_full_links(self, text: str, at: TimeKey, workload: str) -> str:
+        """A cause, with the links that are full where it names none of them: racks may be full at the same time."""
+        if text in (NOT_WORTH, NO_DEPLOYMENT) or LINK in text:
+            return text
+        pairs = {(s.from_site, s.to_site) for s in self.index.ships if (s.at, s.workload) == (at, workload)}
+        full = [" to ".join(p) for p in sorted(pairs) if self.ask.fullest("shipped_within_link", (at, *p)) > 1.0 - FULL]
+        return f"{text}; {LINK} is full: {', '.join(full)}" if full else text
 
     def is_known(self, at: TimeKey, workload: str) -> bool:
         """Whether a cause is told without a search over the whole program."""

@@ -75,6 +75,20 @@ class Questions:
             for name, causes in contents.causes().items()
         }
 
+    def fullest(self, component: str, key: tuple[Any, ...]) -> float:
+        """What the plan uses of a row that is in shares of what may be used; 0 without such a row."""
+        row = self._row.get((component, key))
+        if row is None:
+            return 0.0
+        compiled = self.compiled
+        terms = slice(compiled.matrix.indptr[row], compiled.matrix.indptr[row + 1])
+        coefs, columns = compiled.matrix.data[terms], compiled.matrix.indices[terms]
+        return float((coefs * self.values[columns])[coefs > 0].sum())
+
+    @cached_property
+    def _row(self) -> dict[tuple[str, tuple[Any, ...]], int]:
+        return {key: i for i, key in enumerate(self.compiled.keys)}
+
     def relaxed(self, lift: Iterable[str], key: tuple[TimeKey, str]) -> bool | None:
         """Whether more is served without the limits if units could be bought in parts; None: no answer in time."""
         limits, ahead = tuple(name for name in lift if name in self.present), self._is_ahead(key)

@@ -38,6 +38,15 @@ def test_a_site_that_only_decodes_is_served_as_far_as_the_link_goes():
     assert plan.tables["checks"]["holds"].all()
 
 
+def test_a_full_link_is_named_where_racks_are_as_good_as_full_too():
+    """One server prefills 2.46 requests/s and the link carries 2.43: neither alone would serve much more."""
+    case = linked_sites(34.0)
+    case = case.replace(tables={"fleet": case.tables["fleet"].assign(count=[1, 8])})
+    row = first(planned(case), "sla")
+    assert row["served_share"].item() == pytest.approx(34e9 / 8 * 0.75 / (6.0 * 8_000 * TOKEN_BYTES), rel=1e-4)
+    assert row["cause"].item() == "nothing that may be bought serves it; link bandwidth is full: a to b"
+
+
 def test_a_link_wide_enough_is_not_felt():
     plan = planned(linked_sites(200.0))
     assert first(plan, "sla")["served_share"].item() == 1.0
