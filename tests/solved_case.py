@@ -21,8 +21,10 @@ from procure.errors import InputError
 from procure.instance import Cache, Instance, build
 from procure.plan import Plan
 from procure.plan.verify import faults_by_check, verify
+from procure.program import build as build_program
+from procure.solver.compile import compile_program
 from procure.solver.highs import Options
-from procure.solver.solve import Method, plan_of
+from procure.solver.solve import Method, _cost_usd, _stages, plan_of
 
 _STAGES = Cache()
 _BUILT: dict[str, Instance] = {}
@@ -59,6 +61,26 @@ def planned(case: Case, *, gap: float = 0.005, method: Method = "decomposed") ->
 
 
 @dataclass(frozen=True)
+class Found:
+    """What a search ends with: shortfall in basis points, cost and its proven bound in USD."""
+
+    short_bp: float
+    cost_usd: float
+    bound_usd: float
+
+
+def found(case: Case, method: Method, gap: float) -> Found:
+    """The search alone by a method, on one thread: no plan is made of what it finds, told or verified."""
+    instance = built(case)
+    compiled = compile_program(build_program(instance))
+    _, final = _stages(compiled, Options(gap, threads=1), method, instance, None)
+    cost, bound = _cost_usd(compiled, {}, final)
+    assert final.values is not None
+    assert bound is not None
+    return Found(float(compiled.shortfall @ final.values), cost, bound)
+
+
+@dataclass(frozen=True)
 class Solved:
     """A case, its instance, and the plan that answers it."""
 
@@ -75,14 +97,14 @@ class Solved:
         """Whether one check fails for a plan of the case; no other is worked out."""
         return _fails(faults_by_check(plan, self.case, self.instance)[check])
 
-    def seen(self, plan: Plan, first: str = "") -> bool:
-        """Whether any check fails for a plan of the case: :meth:`failing`, which ends with the first that does.
+    def seen(self, plan: Plan, first: str = "") -> str:
+        """A check that fails for a plan of the case, none if all hold: :meth:`failing`, which ends with the first.
 
         ``first`` is the name of the check that is asked before the others.
         """
         named = faults_by_check(plan, self.case, self.instance)
         order = sorted(named, key=lambda name: name != first)
-        return any(_fails(named[name]) for name in order) or bool(self.failing(plan))
+        return next((name for name in order if _fails(named[name])), None) or next(iter(self.failing(plan)), "")
 
 
 def _fails(faults: Iterable[str]) -> bool:

@@ -25,9 +25,7 @@ def case():
 
 @pytest.fixture(scope="module")
 def instance(case):
-    from procure.instance.build import build
-
-    return build(case)
+    return built(case)
 
 
 def changed(instance, **tables):

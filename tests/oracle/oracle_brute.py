@@ -15,10 +15,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
+from oracle_once import once
 from oracle_quarter import Fleet, State, Units, load_cost, short_price
 from oracle_rent import Contract, Offers
 from oracle_rows import Rows
-from oracle_service import Service, once
+from oracle_service import Service
 
 from procure.quarter import HOURS_PER_QUARTER, Quarter
 

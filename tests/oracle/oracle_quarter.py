@@ -255,7 +255,7 @@ class Fleet:
         if self.service.lies_with_peers(fill.store):
             self.sent[site, fill.pool][x] += fill.read_bytes
             self.received[site, fill.pool][x] = fill.read_bytes
-        first = mean_wall(self.service, self.t, w, b, fill.walls)
+        first = mean_wall(self.service, self.service.as_in(self.t, w), w, fill)
         room = fill.rack_s * self.service.idle_bytes(fill.pool)  # of the racks at work on it
         self.prompts[site, fill.pool][x] = min(first * self.service.sequence_bytes(self.t, w, b), room)
         self._on_instances(x, site, w, fill.pool, "prefill", fill)

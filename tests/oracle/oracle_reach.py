@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 import numpy as np
-from oracle_service import once
+from oracle_once import once
 
 from procure.demand.lengths import SHARES
 
@@ -72,17 +72,19 @@ def _load(service: Any, t: int, w: str, store: str, pool: str) -> tuple[float, f
             busy += rate * best.rack_s
         for source, share in ((store, returns), ("recompute", 1.0 - returns)):
             fill = next(x for x in service.fills(t, w) if (x.bucket, x.pool, x.store) == (b.bucket, pool, source))
-            flight += rate * share * mean_wall(service, t, w, b, fill.walls)
+            flight += rate * share * mean_wall(service, service.as_in(t, w), w, fill)
             busy += rate * share * fill.rack_s
     return flight, busy
 
 
-def mean_wall(service: Any, t: int, w: str, b: Any, walls: Any) -> float:
+@once
+def mean_wall(service: Any, t: int, w: str, fill: Any) -> float:
     """Mean seconds to the first token over the requests of a bucket, each point of the lengths with what lies in it."""
     rows = service.buckets[service.names[t], w]
+    b = next(x for x in rows if x.bucket == fill.bucket)
     start = sum(x.share for x in rows if x.bucket < b.bucket)
     upto = np.cumsum(SHARES)
     inside = np.clip(np.minimum(upto, start + b.share) - np.maximum(upto - SHARES, start), 0.0, None)
     some = np.flatnonzero(inside > 0)
     lengths = np.asarray(service.asked.lengths[service.names[t], w])[some]
-    return float(np.average(walls(lengths), weights=inside[some]))
+    return float(np.average(fill.walls(lengths), weights=inside[some]))

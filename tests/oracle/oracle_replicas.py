@@ -9,6 +9,8 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+from oracle_once import once
+
 from procure import performance
 
 EQUAL = 1e-9
@@ -130,7 +132,7 @@ def _decoding(service: Any, t: int, workloads: list[str], pool: str, lpx: str) -
             ways = [x.rack_s for x in service.ways(t, w) if (x.bucket, x.pool, x.lpx) == (number, pool, lpx)]
             if ways:
                 work[w, number] = min(ways) * service.rate(w, b)
-                speed[w, number] = _speeds(service, t, w, b, pool, lpx)
+                speed[w, number] = _speeds(service, service.as_in(t, w), w, number, pool, lpx)
     if not work:
         return []
     known = {key: by for key, by in speed.items() if by}
@@ -144,23 +146,22 @@ def _decoding(service: Any, t: int, workloads: list[str], pool: str, lpx: str) -
     return made
 
 
-def _speeds(service: Any, t: int, w: str, b: Any, pool: str, lpx: str) -> dict[int, float]:
+@once
+def _speeds(service: Any, t: int, w: str, bucket: int, pool: str, lpx: str) -> dict[int, float]:
     """Throughput of a bucket by size, over the best: all its phases on one instance, each at its own speed."""
-    row, s = service.workloads[w], service.scenario[w]
-    first = min(b.visible_tokens, s.burst_tokens)
-    phases = ((b.thinking_tokens, s.tps_thinking), (first, s.tps_burst), (b.visible_tokens - first, s.tps_visible))
-    output = b.thinking_tokens + b.visible_tokens
+    b = next(x for x in service.buckets[service.names[t], w] if x.bucket == bucket)
+    row, phases, output = service.workloads[w], service.phases(w, b), b.thinking_tokens + b.visible_tokens
+    gpus, rates = performance.decode_rates_by_size(
+        service.sku[pool], service.case.cards[row.card], service.setup(t, row),
+        context_mean=[b.input_tokens + output / 2] * len(phases),
+        context_upper=[b.input_upper_tokens + output] * len(phases),
+        tps_user=[max(tps, 1.0) for _, tps in phases], lpx=service.sku[lpx] if lpx else None,
+    )  # fmt: skip
     best, seconds = 0.0, {}
-    for tokens, tps in phases:
-        if tokens > 0:
-            gpus, rates = performance.decode_rates_by_size(
-                service.sku[pool], service.case.cards[row.card], service.setup(t, row),
-                context_mean=[b.input_tokens + output / 2], context_upper=[b.input_upper_tokens + output],
-                tps_user=[max(tps, 1.0)], lpx=service.sku[lpx] if lpx else None,
-            )  # fmt: skip
-            best += tokens / max(rates[0], default=0.0) if rates[0].any() else math.inf
-            for g, rate in zip(gpus.tolist(), rates[0].tolist(), strict=True):
-                seconds[g] = seconds.get(g, 0.0) + (tokens / rate if rate > 0 else math.inf)
+    for (tokens, _), of in zip(phases, rates, strict=True):
+        best += tokens / max(of, default=0.0) if of.any() else math.inf
+        for g, rate in zip(gpus.tolist(), of.tolist(), strict=True):
+            seconds[g] = seconds.get(g, 0.0) + (tokens / rate if rate > 0 else math.inf)
     return {g: best / x for g, x in seconds.items() if math.isfinite(x)}
 
 

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import wraps
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+from oracle_once import once
 from oracle_rent import Offers
 from oracle_replicas import Llm, Replica, replicas
 
@@ -64,19 +63,6 @@ class Send:
     late: float
     sent_bytes: float
     most_bytes_per_s: float
-
-
-def once(method: Callable[..., Any]) -> Callable[..., Any]:
-    """The method, worked out once for each object and its arguments: plans by the thousand ask the same."""
-
-    @wraps(method)
-    def kept(self: Any, *given: Any) -> Any:
-        key = (method.__name__, *given)
-        if key not in self._kept:
-            self._kept[key] = method(self, *given)
-        return self._kept[key]
-
-    return kept
 
 
 PROVIDER = SimpleNamespace(pods_max=10**6, cmx_crosses_pods=False, pue=1.0, electricity_usd_per_kwh=0.0,
@@ -141,6 +127,21 @@ class Service:
         vintage = self.rules.software.vintage_at(self.s.vintage, self.names[t])
         return performance.Setup(row.weight_precision, row.kv_format, vintage, self.rules)
 
+    @once
+    def as_in(self, t: int, w: str) -> int:
+        """The first quarter in which requests differ in their rates alone: what one takes is worked out there, once."""
+        software = [self.rules.software.vintage_at(self.s.vintage, name) for name in self.names[: t + 1]]
+        return next(q for q in range(t + 1) if software[q] == software[t] and self._alone(q, w) == self._alone(t, w))
+
+    @once
+    def _alone(self, t: int, w: str) -> Any:
+        """What is asked of one request of each bucket."""
+        name, columns = self.names[t], [column for column in self.asked.buckets if column != "quarter"]
+        buckets = [[getattr(b, column) for column in columns] for b in self.buckets[name, w]]
+        nodes = [array.tolist() for b in self.buckets[name, w] for array in self.nodes[name, w, b.bucket]]
+        reused = self.path[name, w].reused_share if (name, w) in self.path else 0.0
+        return buckets, nodes, reused, np.asarray(self.asked.lengths[name, w]).tolist()
+
     def mean_of(self, t: int, w: str, b: Any, function: Any) -> float:
         """A bucket's mean of a function of lengths."""
         shares, tokens = self.nodes[self.names[t], w, b.bucket]
@@ -168,35 +169,45 @@ class Service:
         """Instances by (LLM, deployment, role), each with whether they are counted in whole ones."""
         return replicas(self, t)
 
-    @once
     def ways(self, t: int, w: str) -> list[Way]:
         """Points of every bucket: the parts of the answer at their own speeds, largest batches with largest."""
+        return self._ways(self.as_in(t, w), w)
+
+    @once
+    def _ways(self, t: int, w: str) -> list[Way]:
         return [way for pool in self.pools for way in self._decode(t, w, pool)]
 
+    def phases(self, w: str, b: Any) -> list[tuple[float, float]]:
+        """Tokens of each part of an answer, and the speed promised for it."""
+        s = self.scenario[w]
+        first = min(b.visible_tokens, s.burst_tokens)
+        parts = ((b.thinking_tokens, s.tps_thinking), (first, s.tps_burst), (b.visible_tokens - first, s.tps_visible))
+        return [(tokens, tps) for tokens, tps in parts if tokens > 0]
+
     def _decode(self, t: int, w: str, pool: str) -> list[Way]:
-        row, s = self.workloads[w], self.scenario[w]
+        row = self.workloads[w]
         card, hardware = self.case.cards[row.card], self.sku[pool]
         made = []
         partners = [None]
         if hardware.pairs_with_lpx:
             partners += [self.sku[name] for name in self.lpx]
         for partner in partners:
-            for b in self.buckets[self.names[t], w]:
-                first = min(b.visible_tokens, s.burst_tokens)
-                parts = [
-                    (b.thinking_tokens, s.tps_thinking), (first, s.tps_burst), (b.visible_tokens - first, s.tps_visible)
-                ]  # fmt: skip
+            answers = {b: self.phases(w, b) for b in self.buckets[self.names[t], w]}
+            asked = list(dict.fromkeys((b, tps) for b, parts in answers.items() for _, tps in parts))
+            table = performance.decode_points(
+                hardware, card, self.setup(t, row), lpx=partner, tps_user=[max(tps, 1.0) for _, tps in asked],
+                context_mean=[b.input_tokens + (b.thinking_tokens + b.visible_tokens) / 2 for b, _ in asked],
+                context_upper=[b.input_upper_tokens + b.thinking_tokens + b.visible_tokens for b, _ in asked],
+            )  # fmt: skip
+            at: dict[Any, list[Any]] = {ask: [] for ask in asked}
+            for point in table.itertuples():
+                at[asked[point.element]].append(point)
+            for b, parts in answers.items():
                 output = b.thinking_tokens + b.visible_tokens
-                points = [
-                    performance.decode_points(
-                        hardware, card, self.setup(t, row), context_mean=[b.input_tokens + output / 2],
-                        context_upper=[b.input_upper_tokens + output], tps_user=[max(tps, 1.0)], lpx=partner,
-                    )
-                    for tokens, tps in parts if tokens > 0
-                ]  # fmt: skip
-                lengths = [tokens for tokens, _ in parts if tokens > 0]
+                points = [at[b, tps] for _, tps in parts]
+                lengths = [tokens for tokens, _ in parts]
                 for rank in range(min(len(p) for p in points)):
-                    chosen = [p.iloc[rank] for p in points]
+                    chosen = [p[rank] for p in points]
                     seconds = [
                         n / (p.tokens_per_s_per_gpu * hardware.gpus) for n, p in zip(lengths, chosen, strict=True)
                     ]
@@ -261,9 +272,12 @@ class Service:
             return 1.0
         return max(0.0, 1.0 - hardware.ssd_included_bytes / self.inside(pool).store_bytes)
 
-    @once
     def fills(self, t: int, w: str) -> list[Fill]:
         """Ways to prefill every bucket, with the share of its requests that comes late."""
+        return self._fills(self.as_in(t, w), w)
+
+    @once
+    def _fills(self, t: int, w: str) -> list[Fill]:
         return [fill for pool in self.pools for fill in self._prefill(t, w, pool)]
 
     def _prefill(self, t: int, w: str, pool: str) -> list[Fill]:
@@ -310,8 +324,10 @@ class Service:
 
                 every = self.asked.lengths[self.names[t], w]
                 late = self.share_longer(t, w, b, walls(every))
-                slow = replace(hardware, throughput_factor=hardware.throughput_factor * self.at_maxq(pool))
-                later = self.share_longer(t, w, b, walls(every, on=slow)) > late + 1e-9
+                later, less = False, self.at_maxq(pool)
+                if less < 1:
+                    slow = replace(hardware, throughput_factor=hardware.throughput_factor * less)
+                    later = self.share_longer(t, w, b, walls(every, on=slow)) > late + 1e-9
                 busy = self.mean_of(t, w, b, lambda n, held=held: work(n, held(n)))
                 read = self.mean_of(t, w, b, lambda n, held=held: moved(held(n))) if reuse else 0.0
                 valid = (
@@ -462,6 +478,7 @@ class Service:
         size = [self.sequence_bytes(t, w, b) for b in rows]
         return float(np.average(size, weights=[self.rate(w, b) for b in rows]))
 
+    @once
     def sequence_bytes(self, t: int, w: str, b: Any) -> float:
         """Mean bytes of a sequence of a bucket, with its visible output."""
         row = self.workloads[w]
@@ -481,10 +498,7 @@ class Service:
 
     def promised_s(self, w: str, b: Any) -> float:
         """Seconds from the first token to the last at the speeds promised."""
-        s = self.scenario[w]
-        first = min(b.visible_tokens, s.burst_tokens)
-        parts = [(b.thinking_tokens, s.tps_thinking), (first, s.tps_burst), (b.visible_tokens - first, s.tps_visible)]
-        return float(sum(tokens / tps for tokens, tps in parts if tps > 0))
+        return float(sum(tokens / tps for tokens, tps in self.phases(w, b) if tps > 0))
 
     def brings(self, store: str) -> tuple[str, float, float, float, float]:
         """SKU behind a store, and bytes, read B/s, write B/s and written B/day of one of its units."""

@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 import pytest
 from oracle_brute import BruteForce
-from solved_case import planned
+from solved_case import found, planned
 from tiny_case import budget, fleet, quarter_names, tiny, token_worth
 
 QUARTERS = quarter_names(6)
@@ -296,7 +296,7 @@ def deferrable_beside_voice() -> Any:
         "voice": {"scenario": "voice", "card": "gpt-oss-120b"},
     }
     peaks = {"batch": [900, 1200, 1500, 1500], "voice": [300, 300, 400, 500]}
-    tables = {"fleet": fleet(("a", "hgx-h200", 3, "2024Q1", 3e5))}
+    tables = {"fleet": fleet(("a", "hgx-h200", 2, "2024Q1", 3e5))}
     figures = {("hgx-b300", "supply_per_quarter"): 2}
     case = tiny(
         skus=("hgx-b300",), peaks=peaks, planned=2, workloads=workloads, sites=places(3), tables=tables,
@@ -599,16 +599,19 @@ QUICK = {
 def test_trying_every_plan_finds_the_same_optimum(make, bought, binding):
     case, most = make()
     short_bp, cost, cost_a_little_above = BruteForce(case, most).best()
-    for method in ("decomposed", "whole"):
-        plan = planned(case, gap=1e-6, method=method)
-        assert plan.summary["shortfall"]["share"] * 1e4 == pytest.approx(short_bp, abs=1.1e-2)
-        size = abs(plan.objective_usd) * 1e-5 + 1.0
-        assert cost_a_little_above - size <= plan.objective_usd <= cost + size
-        assert plan.summary["bound_usd"] <= cost + size
-        assert str(plan.status) == ("short" if short_bp > 1.0 else "optimal")
-        assert set(plan.purchases["sku"]) == bought
-        limits = plan.tables["limits"]
-        assert binding <= set(limits.loc[limits["binding"], "family"])
+    plan, whole = planned(case, gap=1e-6), found(case, "whole", 1e-6)
+    for short, usd, bound in (
+        (plan.summary["shortfall"]["share"] * 1e4, plan.objective_usd, plan.summary["bound_usd"]),
+        (whole.short_bp, whole.cost_usd, whole.bound_usd),
+    ):
+        assert short == pytest.approx(short_bp, abs=1.1e-2)
+        size = abs(usd) * 1e-5 + 1.0
+        assert cost_a_little_above - size <= usd <= cost + size
+        assert bound <= cost + size
+    assert str(plan.status) == ("short" if short_bp > 1.0 else "optimal")
+    assert set(plan.purchases["sku"]) == bought
+    limits = plan.tables["limits"]
+    assert binding <= set(limits.loc[limits["binding"], "family"])
 
 
 OBJECTIVES = {
@@ -629,16 +632,17 @@ def test_trying_every_plan_finds_the_same_optimum_of_every_objective(objective, 
     case, most = two_tiers(objective, worth)
     short_bp, best, _ = BruteForce(case, most).best()
     short, racks = OBJECTIVES[objective, worth]
-    for method in ("decomposed", "whole"):
-        plan = planned(case, gap=1e-6, method=method)
-        assert plan.objective_usd == pytest.approx(best, rel=1e-5, abs=1.0)
-        assert plan.summary["bound_usd"] <= best + abs(best) * 1e-5 + 1.0
-        assert str(plan.status) == "optimal"
-        assert plan.tables["costs"]["npv_usd"].sum() == pytest.approx(plan.objective_usd, abs=1.0)
-        assert plan.purchases["count"].sum() == racks
-        assert {r["workload"] for r in plan.summary["shortfall"]["workloads"] if r["share"] > 1e-3} == short
-        if case.objective.ranked:
-            assert plan.summary["shortfall"]["share"] * 1e4 == pytest.approx(short_bp, abs=1.1e-2)
+    plan, whole = planned(case, gap=1e-6), found(case, "whole", 1e-6)
+    for usd, bound in ((plan.objective_usd, plan.summary["bound_usd"]), (whole.cost_usd, whole.bound_usd)):
+        assert usd == pytest.approx(best, rel=1e-5, abs=1.0)
+        assert bound <= best + abs(best) * 1e-5 + 1.0
+    assert str(plan.status) == "optimal"
+    assert plan.tables["costs"]["npv_usd"].sum() == pytest.approx(plan.objective_usd, abs=1.0)
+    assert plan.purchases["count"].sum() == racks
+    assert {r["workload"] for r in plan.summary["shortfall"]["workloads"] if r["share"] > 1e-3} == short
+    if case.objective.ranked:
+        assert plan.summary["shortfall"]["share"] * 1e4 == pytest.approx(short_bp, abs=1.1e-2)
+        assert whole.short_bp == pytest.approx(short_bp, abs=1.1e-2)
 
 
 @pytest.mark.slow

@@ -23,6 +23,8 @@ ROWS_IN = {"order_changes": "changed", "shipments": "linked", "link_rents": "lin
            "power_modes": "saving", "cache_moves": "moving", "moved_retention": "moving", "day": "waiting",
            "deferred": "waiting"}  # fmt: skip
 """Fixture whose plan has rows of a table; the full one for all others."""
+SEEN_BY: dict[str, str] = {}
+"""By table the check that saw its last change: asked first of the next one, which it is likely to see too."""
 QUARTERS = {"quarter", "delivery_quarter", "vintage", "received_quarter", "freed_quarter"}
 
 
@@ -105,13 +107,19 @@ def of_table(table, full, request) -> Solved:
     return request.getfixturevalue(fixture) if fixture else full
 
 
+def is_seen(these: Solved, table: str, plan: Plan) -> bool:
+    """Whether any check fails for a plan with a changed table."""
+    SEEN_BY[table] = these.seen(plan, SEEN_BY.get(table, ""))
+    return bool(SEEN_BY[table])
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(("table", "column"), [(t, c) for t, table in TABLES.items() for c in table.by_column])
 def test_no_column_can_be_changed_unseen(of_table, table, column):
     frame = of_table.plan.tables[table]
     assert len(frame), "a case for every table"
     for row in {0, len(frame) - 1}:
-        assert of_table.seen(put(of_table.plan, table, column, row)), (table, column, row)
+        assert is_seen(of_table, table, put(of_table.plan, table, column, row)), (table, column, row)
 
 
 @pytest.mark.slow
@@ -134,7 +142,7 @@ def test_no_row_can_be_changed_unseen(of_table, table, change):
         column = TABLES[table].key[0 if table in ("premises", "checks", "costs") else 1]
         changed = pd.concat([frame, last.assign(**{column: "elsewhere", **dict.fromkeys(numbers, 0.0)})])
     plan = Plan(of_table.plan.summary, {**of_table.plan.tables, table: changed.reset_index(drop=True)})
-    assert of_table.seen(plan)
+    assert is_seen(of_table, table, plan)
 
 
 def fields(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
