@@ -85,10 +85,6 @@ class Questions:
         coefs, columns = compiled.matrix.data[terms], compiled.matrix.indices[terms]
         return float((coefs * self.values[columns])[coefs > 0].sum())
 
-    @cached_property
-    def _row(self) -> dict[tuple[str, tuple[Any, ...]], int]:
-        return {key: i for i, key in enumerate(self.compiled.keys)}
-
     def relaxed(self, lift: Iterable[str], key: tuple[TimeKey, str]) -> bool | None:
         """Whether more is served without the limits if units could be bought in parts; None: no answer in time."""
         limits, ahead = tuple(name for name in lift if name in self.present), self._is_ahead(key)
