@@ -114,8 +114,14 @@ class Options:
     @contextmanager
     def share(self, part: float) -> Iterator[None]:
         """Leave a stage no more than a part of the time that is left, until :meth:`unhurried`."""
+        with self.within(part * max(self.left(), 0.0)):
+            yield
+
+    @contextmanager
+    def within(self, seconds: float) -> Iterator[None]:
+        """Leave a stage no more than so many seconds, until :meth:`unhurried`."""
         before = self._until
-        self._until = min(before, time.perf_counter() + part * max(self.left(), 0.0))
+        self._until = min(before, time.perf_counter() + seconds)
         try:
             yield
         finally:

@@ -56,6 +56,8 @@ SHARE_TO_SERVE_ALL = 0.5
 """Of the time, what may be spent on finding a fleet that serves everything before a short one is looked for."""
 SHARE_TO_BE_LEAST_SHORT = 0.5
 """Of the time left then, what the least shortfall may take: the rest is for what its fleet costs."""
+LEAST_SECONDS_TO_STAY = 60.0
+"""Wall seconds that the service which moves least may take even after a search that took less."""
 
 
 NOTHING_RANKED = Solution("optimal", None, 0.0, 0.0)
@@ -249,15 +251,17 @@ def _steadied(
 ) -> tuple[Solution, Solution | None]:
     """The plan whose service moves least within the tolerance that the case states, and the cheapest that it replaces.
 
-    Without a tolerance, without time for it, or where the search knows no cost, the cheapest and nothing beside it.
+    Without a tolerance, or where the search knows no cost, the cheapest and nothing beside it. What is no more than a
+    choice among services may not take longer than the search before it: the cheapest stands for itself then.
     """
     tolerance = case.settings.placement_tolerance
     if tolerance <= 0 or final.values is None or final.objective is None:
         return final, None
     options.report("service that stays", final.objective, final.bound)
-    values = steady(program, compiled, final.values, options, tolerance)
+    with options.within(max(time.perf_counter() - options.started, LEAST_SECONDS_TO_STAY)):
+        values = steady(program, compiled, final.values, options, tolerance)
     if values is None:
-        return final, None
+        return final, final
     return replace(final, values=values, objective=float(compiled.cost @ values)), final
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import io
 from functools import cache
+from importlib import import_module
 from typing import Any
 
 import pandas as pd
 import pytest
 from rich.console import Console
-from solved_case import Solved, built, planned
+from solved_case import Solved, built, planned, searched
 from tiny_case import fleet, tiny
 
 from procure.errors import InputError
@@ -95,6 +96,17 @@ def test_verification_sees_another_claim(field, value):
     other = {**plan.summary["placement"], field: value}
     changed = Plan({**plan.summary, "placement": other}, plan.tables)  # type: ignore[typeddict-item]
     assert steadied().fails("plan.json agrees with the tables", changed)
+
+
+def test_where_no_time_is_left_for_it_the_cheapest_is_shown_and_said_to_be(monkeypatch):
+    monkeypatch.setattr(import_module("procure.solver.solve"), "steady", lambda *given: None)
+    plan = searched(case(5e-4), gap=1e-6, threads=1)
+    told = plan.summary["placement"]
+    assert told["moved"] == told["moved_cheapest"] > 2.0
+    assert told["given_up_usd"] == 0.0
+    assert placement.placement_sentence(plan).endswith("no service that moves less was found in the time that the "
+                                                       "search itself took.")  # fmt: skip
+    assert plan.tables["checks"]["holds"].all()
 
 
 def test_terminal_and_page_say_what_moves_and_what_that_costs():

@@ -11,8 +11,10 @@ def placement_sentence(plan: Plan) -> str:
     if "placement" not in plan.summary:
         return ""
     told = plan.summary["placement"]
+    moves = f"Between quarters {told['moved']:.2f} of a workload moves to other hardware (decode and prefill, summed)"
+    if told["moved"] == told["moved_cheapest"]:
+        return f"{moves}: no service that moves less was found in the time that the search itself took."
     return (
-        f"Between quarters {told['moved']:.2f} of a workload moves to other hardware (decode and prefill, summed), "
-        f"{told['moved_cheapest']:.2f} with the cheapest service of the same fleet, which costs "
+        f"{moves}, {told['moved_cheapest']:.2f} with the cheapest service of the same fleet, which costs "
         f"{usd(max(told['given_up_usd'], 0.0))} less."
     )
