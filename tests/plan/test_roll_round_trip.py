@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from pathlib import Path
 
@@ -22,6 +23,8 @@ from procure.plan.tables import TABLES
 from procure.quarter import Quarter
 
 FIRST = "2027Q1"
+CASES = int(os.environ.get("PROCURE_CASES", "12"))
+"""Rolled cases that are drawn."""
 HALL = ["site", "expansion", "power_kw", "positions", "area_m2", "capex_usd", "lead_quarters", "max_count"]
 
 
@@ -74,7 +77,7 @@ def counted(frame: pd.DataFrame, key: str) -> dict[str, int]:
 
 
 @pytest.mark.slow
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=CASES, deadline=None)
 @given(data=st.data())
 def test_nothing_comes_back_and_nothing_is_lost(tmp_path_factory, data):
     few = st.integers(0, 3)

@@ -93,7 +93,7 @@ def test_a_plan_moves_with_its_target_by_as_much_as_there_are_requests():
     the steps are short there.
     """
     short, orders = [], []
-    for target in (2.6, 2.8, 3.0, 3.25, 3.5, 3.75, 5.5, 8.25):
+    for target in (2.6, 2.8, 3.0, 3.25, 3.5, 3.75, 8.25):
         plan = planned(long_prompts(target))
         sla = plan.tables["sla"].iloc[0]
         assert plan.tables["checks"]["holds"].all()

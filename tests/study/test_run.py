@@ -254,7 +254,7 @@ def test_a_worker_that_dies_loses_its_change_alone(monkeypatch: Any, tmp_path: P
 def test_a_killed_sweep_goes_on_where_it_was(tmp_path: Path) -> None:
     """The command line itself, killed as soon as its first point is on disk."""
     case().write(tmp_path / "case")
-    vary = "utilisation_cap=0.55,0.6,0.65,0.7,0.75"
+    vary = "utilisation_cap=0.55,0.65,0.75"
     words = ["sweep", "case", "--vary", vary, "-o", "out", "--gap", "0.01", "--threads", "1"]
     program = [sys.executable, "-c", "import sys; from procure.cli import main; sys.exit(main())", *words]
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
@@ -264,11 +264,11 @@ def test_a_killed_sweep_goes_on_where_it_was(tmp_path: Path) -> None:
             time.sleep(0.02)
         run.kill()
     before = lines.read_text().splitlines()
-    assert 1 <= len(before) < 5
+    assert 1 <= len(before) < 3
     again = subprocess.run(program, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
     assert again.returncode == 0, again.stderr
     assert lines.read_text().splitlines()[: len(before)] == before
-    assert len(lines.read_text().splitlines()) == 5
+    assert len(lines.read_text().splitlines()) == 3
     table = pd.read_csv(tmp_path / "out" / "sweep.csv")
-    assert table["utilisation_cap"].tolist() == [0.55, 0.6, 0.65, 0.7, 0.75]
+    assert table["utilisation_cap"].tolist() == [0.55, 0.65, 0.75]
     assert (table["status"] == "optimal").all()
