@@ -122,6 +122,8 @@ class Words:
             has one, and so has one that a promise sets.
         causes: its limits that can be named as the cause of a shortfall.
         told: says a broken row of a component, but for its quarter, in another way than its :class:`RowWords` do.
+        yields: components that a planner asks for beyond what is there: told as broken before any other that would
+            have to give way to them.
         spared: decisions that are no way out of a breach: it is told where it is, not where these would put it.
         no_limit, no_cause: why it has none of these, where it has none.
     """
@@ -132,6 +134,7 @@ class Words:
     moves: Mapping[str, Callable[[Full], Moved]] = field(default_factory=dict)
     causes: tuple[Cause, ...] = ()
     told: Mapping[str, Callable[[Broken], str]] = field(default_factory=dict)
+    yields: tuple[str, ...] = ()
     spared: tuple[str, ...] = ()
     no_limit: str = ""
     no_cause: str = ""

@@ -22,6 +22,8 @@ SMALL = 1e-6
 SPARED_PRICE = 1e-4
 """Objective per unit of a decision that is no way out, against 1 per unit of breach: budget that is carried forward,
 say, since money is missing where it is due."""
+YIELDING_PRICE = 1e-4
+"""Objective per unit of breach of what is asked for and gives way before any other limit, which is 1 per unit."""
 
 
 @dataclass(frozen=True)
@@ -96,8 +98,9 @@ def in_words(breaches: Sequence[Breach]) -> list[str]:
 def smallest_violation(compiled: Compiled, options: Options, instance: Instance) -> list[str]:
     """The limits that must break for anything to fit, with the least total breach; for programs without any plan.
 
-    Each row is charged what it is exceeded by, in its own unit. Budget may be carried as the case allows, but no more
-    than closes a gap: a breach is told in the quarter whose payments are due, not in one that could have saved for it.
+    Each row is charged what it is exceeded by, in its own unit; what a planner asks for gives way first. Budget may be
+    carried as the case allows, but no more than closes a gap: a breach is told in the quarter whose payments are due,
+    not in one that could have saved for it.
 
     Returns:
         one line for each limit and amount, with its quarters.
@@ -138,11 +141,13 @@ def _least_breach(
     slack = sparse.csr_matrix((way, (loose, np.arange(len(loose)))), shape=(rows, len(loose)))
     free = {name for words in contents.words().values() for name in words.spared}
     spared = np.array([name.partition("[")[0] in free for name in compiled.columns])
+    first = {name for words in contents.words().values() for name in words.yields}
+    yields = np.array([family in first for family, _ in compiled.keys])
     solver = new_solver(options)
     load(
         solver,
         sparse.csr_matrix(sparse.hstack([compiled.matrix, slack])),
-        np.append(np.where(spared, SPARED_PRICE, 0.0), np.ones(len(loose))),
+        np.append(np.where(spared, SPARED_PRICE, 0.0), np.where(yields[loose], YIELDING_PRICE, 1.0)),
         (compiled.row_lower, compiled.row_upper),
         (
             np.append(compiled.col_lower, np.zeros(len(loose))),

@@ -65,6 +65,17 @@ def test_a_least_share_that_cannot_be_served_is_told_with_the_share_that_can(met
     assert reasons(case, method) == [told]
 
 
+def test_a_least_share_gives_way_before_the_racks_that_stand():
+    """A few hundredths of a rack would do for it; that they are missing says nothing of who asks for them."""
+    standing = {"fleet": fleet(("a", GB, 1, "2026Q1", 4e6)).assign(retirable=False)}
+    case = tiny(skus=(), peaks={"chat": [60.0] * 3}, tables=standing)
+    can = searched(case).tables["sla"].query("quarter == '2027Q1'")["served_share"].item()
+    asked = case.replace(tables={"workloads": case.tables["workloads"].assign(min_served_share=round(can + 0.03, 2))})
+    (told,) = reasons(asked)
+    least, most = (float(word.rstrip("%")) / 100 for word in told.split() if word.endswith("%"))
+    assert (least, most) == (round(can + 0.03, 2), pytest.approx(can, abs=2e-4))
+
+
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.thorough
 def test_a_budget_is_missed_in_the_quarter_whose_payments_are_due(method):

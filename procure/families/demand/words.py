@@ -35,5 +35,6 @@ WORDS = Words(
     given=("least share served",),
     moves={"least share served": moved},
     told={"least_share_served": short_of_least_share},
+    yields=("least_share_served",),
     no_cause="it is what falls short, not what holds it back",
 )
