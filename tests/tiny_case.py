@@ -255,3 +255,36 @@ def rich() -> Case:
         },
         settings={**token_worth(5.0), "resale": "existing"},
     )
+
+
+def room_kept(
+    *, hold: float, offer: bool | None = None, early: float | None = None, retrofit_usd: float = 9e5, **settings: Any
+) -> Case:
+    """A site for one rack, and a firm order of another for the third quarter, when room at build is no longer on offer.
+
+    ``hold`` and ``early`` are USD/kW/month of a firm hold and of rent started early; ``offer`` says whether the plan
+    may count on a first offer, if there is one. Interest is 20% a year: building two quarters later saves 35 of
+    400 kUSD.
+    """
+    later = quarter_names(3)[2]
+    names = ["site", "expansion", "power_kw", "positions", "area_m2", "capex_usd", "lead_quarters", "max_count",
+             "order_until", "pays_rent"]  # fmt: skip
+    kept: list[tuple[Any, ...]] = [("hold", "a", "at-build", "firm_hold", later, hold, None)]
+    if offer is not None:
+        kept.append(("offer", "a", "at-build", "first_offer", later, None, offer))
+    if early is not None:
+        kept.append(("early", "a", "at-build", "early_rent", later, early, None))
+    racks = [("a", "gb300-nvl72", 1, q, 4.4e6) for q in (quarter_names(1)[0], later)]
+    return tiny(
+        skus=(), peaks={"chat": [30, 30, 30]}, sites=({"positions": 2.0},),
+        settings={"discount_rate_per_year": 0.2, **settings},
+        tables={
+            "expansions": pd.DataFrame(
+                [("a", "at-build", 200.0, 2, 20.0, 4e5, 0, 1, "2027Q1", True),
+                 ("a", "retrofit", 200.0, 2, 20.0, retrofit_usd, 0, 1, None, True)], columns=names),
+            "orders": pd.DataFrame(racks, columns=["site", "sku", "count", "delivery", "price_usd_per_unit"]),
+            "reservations": pd.DataFrame(
+                kept, columns=["reservation", "site", "expansion", "instrument", "until_quarter", "usd_per_kw_month",
+                               "counted_on"]),
+        },
+    )  # fmt: skip

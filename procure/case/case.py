@@ -138,9 +138,11 @@ class Case(Resolved):
         said = [*doubts, *(doubt for rows in tables.values() for doubt in rows.doubts)]
         said += in_doubt.packages(tables, catalogue)
         found, cards = checks.references(checks.Names(tables, catalogue, folder))
-        faults += found + checks.duplicates(tables) + rent.prices(tables["rent"], catalogue)
+        faults += found + checks.duplicates(tables)
+        faults += rent.prices(tables["rent"], catalogue, faults)
+        no_gpus = list(checks.kinds(tables, catalogue))  # said with these, or with what tables must agree on
         if faults or settings is None:
-            raise InputError(faults)
+            raise InputError(faults + no_gpus)
         said += in_doubt.units(tables) + in_doubt.sizes(tables, settings.may_buy, catalogue)
         said += in_doubt.providers(tables)
         said += in_doubt.unsold(tables["fleet"]) if "resale" in settings_used and settings.resale == "none" else []
@@ -149,11 +151,12 @@ class Case(Resolved):
         used += sorted(filled.sentences)
         used_measures, faults = fill_peaks(tables)
         used += used_measures
-        faults += checks.agreement(tables, settings, catalogue, cards)
+        faults += no_gpus + checks.agreement(tables, settings, catalogue, cards)
         if faults:
             raise InputError(faults)
         frames = {name: frame_of(table, tables[name]) for name, table in TABLES.items()}
         case = cls(settings, frames, catalogue, cards, tuple(used), filled, given, stated, folder)
+        said += in_doubt.never_rented(tables, catalogue, case.quarters)
         said += in_doubt.unread(tables["premises"], case.rests_on) if tables["premises"].rows else []
         return replace(case, doubts=tuple(sorted(set(said))))
 

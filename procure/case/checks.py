@@ -9,7 +9,7 @@ from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
 
-from procure.case import orders, rent
+from procure.case import orders, rent, reservations
 from procure.case.days import day_faults, mean_faults, own_days
 from procure.case.defaults import LENGTH_COLUMNS
 from procure.case.rows import Cell, Rows
@@ -177,6 +177,7 @@ def agreement(tables: Tables, settings: Settings, catalogue: Catalogue, cards: M
     faults += _second_site(tables, settings)
     faults += rent.agreement(tables, catalogue, quarters)
     faults += orders.agreement(tables["orders"])
+    faults += reservations.agreement(tables)
     return faults
 
 
@@ -194,7 +195,7 @@ def _second_site(tables: Tables, settings: Settings) -> list[Fault]:
 
 
 def _between_sites(tables: Tables, catalogue: Catalogue) -> list[Fault]:
-    """A link leads to another site; roles and what served before are of hardware that is known."""
+    """A link leads to another site; what served before is hardware that is known."""
     faults: list[Fault] = []
     for file, line, row in _rows(tables, "links"):
         if row["from_site"] == row["to_site"]:
@@ -206,12 +207,17 @@ def _between_sites(tables: Tables, catalogue: Catalogue) -> list[Fault]:
             expected = "A GPU SKU of the catalogue or hardware.csv, by its own name; with + and the LPX SKU beside it."
             faults.append(Fault(file, line, "deployment", str(row["deployment"]), expected,
                                 nearest(str(row["deployment"]), tuple(catalogue.skus))))  # fmt: skip
-    for file, line, row in _rows(tables, "pools"):
-        sku = catalogue.sku(str(row["sku"]))
-        if sku.kind is not SkuKind.GPU:
-            expected = f"A GPU SKU, which prefills or decodes; this one is {sku.kind}."
-            faults.append(Fault(file, line, "sku", sku.name, expected))
     return faults
+
+
+def kinds(tables: Tables, catalogue: Catalogue) -> Iterable[Fault]:
+    """Hardware that is known and cannot be what a table takes it for; said beside names that are not known."""
+    yield from rent.kinds(tables["rent"], catalogue)
+    known = catalogue.skus
+    for file, line, row in _rows(tables, "pools"):
+        sku = known.get(str(row.get("sku")))
+        if sku is not None and sku.kind is not SkuKind.GPU:
+            yield Fault(file, line, "sku", sku.name, f"A GPU SKU, which prefills or decodes; this one is {sku.kind}.")
 
 
 def _horizon(settings: Settings, catalogue: Catalogue, first: Quarter) -> list[Fault]:

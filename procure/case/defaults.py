@@ -14,8 +14,9 @@ from procure.case.rows import Cell, Rows
 from procure.case.schema import TABLES
 from procure.case.settings import TOKEN_WORTHS, Settings
 from procure.catalogue import Catalogue
+from procure.quarter import Quarter
 from procure.rules.payments import paid_share
-from procure.schema import Evidence
+from procure.schema import Evidence, Instrument
 from procure.sizing import Card
 
 LENGTH_COLUMNS = ("input_mean_tokens", "input_p50_tokens", "input_p90_tokens", "input_p99_tokens")
@@ -71,6 +72,7 @@ def fill(tables: Mapping[str, Rows], settings: Settings, catalogue: Catalogue, c
     """Fill the empty optional cells of every table in place."""
     filled = Filled()
     _rent(tables["rent"], catalogue, filled)
+    _reservations(tables, catalogue, filled)
     for name, table in TABLES.items():
         rows = tables[name]
         for column in table.columns:
@@ -112,6 +114,34 @@ def _rent(rows: Rows, catalogue: Catalogue, filled: Filled) -> None:
                 number = catalogue.premise(path).number
                 row[column] = int(number) if column == "min_term_quarters" else number
                 filled.note("rent", line, column, f"the packaged price {row['market_price']} of {row['sku']}", path)
+
+
+HOLD_FEE = "reservation/firm_hold/usd_per_kw_month"
+"""Premise: the fee of a firm hold where a case states none."""
+
+
+def _reservations(tables: Mapping[str, Rows], catalogue: Catalogue, filled: Filled) -> None:
+    """What reservations cost by kW, how many steps they keep, and which ones a plan counts on."""
+    rents: dict[Cell, Cell] = {}
+    for row in sorted(tables["sites"].rows, key=lambda row: Quarter(str(row["from_quarter"]))):
+        rents.setdefault(row["site"], row["space_usd_per_kw_month"])
+    steps = {(row["site"], row["expansion"]): row["max_count"] for row in tables["expansions"].rows}
+    for line, row in tables["reservations"].numbered:
+        kind = row["instrument"]
+        if row.get("counted_on") is None:
+            row["counted_on"] = kind != Instrument.FIRST_OFFER
+            filled.note("reservations", line, "counted_on", "a first offer is not firm, others are")
+        if row.get("most_steps") is None:
+            row["most_steps"] = steps.get((row["site"], row["expansion"]), 1)
+            filled.note("reservations", line, "most_steps", "max_count of the step")
+        if row.get("usd_per_kw_month") is not None or row.get("usd_per_step_month") is not None:
+            continue
+        if kind == Instrument.FIRM_HOLD:
+            row["usd_per_kw_month"] = catalogue.premise(HOLD_FEE).number
+            filled.note("reservations", line, "usd_per_kw_month", "the packaged fee of a firm hold", HOLD_FEE)
+        elif kind == Instrument.EARLY_RENT:
+            row["usd_per_kw_month"] = rents[row["site"]]
+            filled.note("reservations", line, "usd_per_kw_month", "the site's rent")
 
 
 def input_lengths(base: Mapping[str, float], stated: Mapping[str, float]) -> dict[str, float]:

@@ -7,6 +7,7 @@ A doubt is a :class:`~procure.errors.Fault` that stops nothing: its ``expected``
 from __future__ import annotations
 
 import difflib
+import math
 import re
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from dataclasses import dataclass
 from procure.case.rows import Cell, Rows
 from procure.catalogue import Catalogue, Sku
 from procure.errors import Fault
+from procure.quarter import Quarter
 from procure.schema import MOST, Column, SkuKind, Table
 
 _GROUPS = re.compile(r"[+-]?[1-9]\d{0,2}(\.\d{3})+")
@@ -172,6 +174,26 @@ def providers(tables: Mapping[str, Rows]) -> list[Fault]:
         if site not in sites and (near := difflib.get_close_matches(site.lower(), map(str.lower, sites), n=1)):
             expected = "Understood as the provider's location: no site of sites.csv has that name."
             doubts.append(_doubt(rows, line, "site", site, expected, f"Write the site's name if {near[0]} was meant."))
+    return doubts
+
+
+def never_rented(tables: Mapping[str, Rows], catalogue: Catalogue, quarters: Sequence[Quarter]) -> list[Fault]:
+    """Offers of which no unit can be rented within the horizon: their lead, SKU or window lets none begin in time."""
+    running = {row["offer"] for row in tables["rented"].rows}
+    doubts = []
+    for rows, line, row in _each(tables, "rent"):
+        opens = [str(q) for q in (row["from_quarter"], catalogue.sku(str(row["sku"])).available_from) if q]
+        begins = max([quarters[0] + math.ceil(float(row["lead_quarters"] or 0)), *(Quarter(q) for q in opens)])
+        last = quarters[-1]
+        if row["to_quarter"] is not None:
+            last = min(last, Quarter(str(row["to_quarter"])) + (1 - int(row["min_term_quarters"] or 1)))
+        if begins > last and row["offer"] not in running:
+            expected = (
+                f"Understood as an offer that nothing can be rented of: rent begins in {begins} at the earliest, "
+            )
+            expected += f"and would have to by {last}."
+            hint = "A shorter lead, a longer window or a longer horizon makes it one; or delete the row."
+            doubts.append(_doubt(rows, line, "lead_quarters", row["lead_quarters"], expected, hint))
     return doubts
 
 

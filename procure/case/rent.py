@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from procure.case.defaults import rent_price
 from procure.case.rows import Cell, Rows
@@ -13,17 +13,23 @@ from procure.errors import Fault
 from procure.quarter import Quarter
 from procure.schema import SkuKind
 
-PRICES = ("usd_per_gpu_hour", "usd_per_unit_month", "market_price")
+PRICES = ("usd_per_gpu_hour", "usd_per_unit_hour", "usd_per_unit_month", "market_price")
 """Columns of which every offer states one."""
 
 
-def prices(rent: Rows, catalogue: Catalogue) -> list[Fault]:
-    """Offers without a price or with several, and packaged prices that there are none of; before cells are filled."""
+def prices(rent: Rows, catalogue: Catalogue, told: Iterable[Fault]) -> list[Fault]:
+    """Offers without a price or with several, and packaged prices that there are none of; before cells are filled.
+
+    Of a row whose price could not be read, or whose SKU is not known, that has been ``told``.
+    """
+    lines = {fault.row for fault in told if fault.file == rent.file and fault.column in (*PRICES, "sku")}
     faults = []
     for line, row in rent.numbered:
+        if line in lines:
+            continue
         stated = [name for name in PRICES if row.get(name) is not None]
         if len(stated) != 1:
-            expected = "One price: usd_per_gpu_hour, usd_per_unit_month, or a packaged one by market_price."
+            expected = f"One price: {', '.join(PRICES[:-1])}, or a packaged one by market_price."
             faults.append(Fault(rent.file, line, ", ".join(stated or PRICES), str(row.get("offer")), expected))
         elif stated == ["market_price"] and rent_price(row, PRICES[0]) not in catalogue.premises:
             known = [path.split("/")[1:3] for path in catalogue.premises if path.startswith("rent_price/")]
@@ -34,6 +40,16 @@ def prices(rent: Rows, catalogue: Catalogue) -> list[Fault]:
     return faults
 
 
+def kinds(rent: Rows, catalogue: Catalogue) -> Iterator[Fault]:
+    """Offers of what is no rack or server of GPUs."""
+    known = catalogue.skus
+    for line, row in rent.numbered:
+        sku = known.get(str(row.get("sku")))
+        if sku is not None and sku.kind is not SkuKind.GPU:
+            expected = "A SKU of kind gpu: racks and servers are rented, parts are not."
+            yield Fault(rent.file, line, "sku", sku.name, expected)
+
+
 def agreement(tables: Mapping[str, Rows], catalogue: Catalogue, quarters: list[Quarter]) -> list[Fault]:
     """Offers of units that can be, in windows that hold their term; rented units within their offers."""
     faults = []
@@ -41,9 +57,6 @@ def agreement(tables: Mapping[str, Rows], catalogue: Catalogue, quarters: list[Q
     floors = {str(row["site"]): float(row["floor_load_kg_per_m2"] or 0) for _, row in tables["sites"].numbered}
     for line, row in rent.numbered:
         sku = catalogue.sku(str(row["sku"]))
-        if sku.kind is not SkuKind.GPU:
-            expected = "A SKU of kind gpu: racks and servers are rented, parts are not."
-            faults.append(Fault(rent.file, line, "sku", sku.name, expected))
         load = sku.weight_kg / sku.footprint_m2 if sku.footprint_m2 else 0.0
         limit = floors.get(str(row["site"]), math.inf)
         if load > limit:

@@ -6,7 +6,7 @@ optional column is filled from where ``empty`` says, before anything else reads 
 
 from __future__ import annotations
 
-from procure.schema import CacheLoss, Evidence, ResilienceKind, Row, Table, col, row
+from procure.schema import CacheLoss, Evidence, Instrument, ResilienceKind, Row, Table, col, row
 
 _SITE = "A site of sites.csv."
 _SKU = "A SKU of the catalogue or of hardware.csv."
@@ -346,6 +346,35 @@ class Expansion(Row):
     )
 
 
+@row("reservations", when_absent="Steps of sites lapse when their offer ends.")
+class Reservation(Row):
+    """Ways to keep a step of a site after its offer ends (`order_until`), each with what it costs until it is used.
+
+    The plan decides whether to keep the step so, and in which quarter to order it, at its price; or it lapses.
+    """
+
+    reservation: str = col("Name.", key=True)
+    site: str = col(_SITE, reference="site")
+    expansion: str = col("A step of expansions.csv at that site, which states order_until.")
+    instrument: str = col(
+        "first_offer: free, not firm. firm_hold: a fee from the end of the offer until it is ordered. early_rent: its "
+        "rent from the end of the offer on, used or not, for good.",
+        choices=tuple(Instrument),
+    )
+    until_quarter: str = col("Last quarter in which a step so kept can be ordered.", kind="quarter")
+    most_steps: int = col("Most steps so kept.", unit="steps", empty="max_count of the step", minimum=1)
+    usd_per_kw_month: float = col(
+        "Fee, or rent, of a kW of IT power of the step.",
+        unit="USD/kW/month",
+        empty="firm_hold: premise reservation/firm_hold/usd_per_kw_month; early_rent: the site's rent; else nothing",
+        minimum=0.0,
+    )
+    usd_per_step_month: float = col(
+        "Fee, or rent, of a step, instead of one by kW.", unit="USD/step/month", empty="not used", minimum=0.0
+    )
+    counted_on: bool = col("The plan may count on it.", empty="true; of a first_offer, which is not firm, false")
+
+
 @row("rent", when_absent="Nothing can be rented.")
 class Rent(Row):
     """Units that can be rented by the quarter, one row for each offer.
@@ -368,8 +397,17 @@ class Rent(Row):
         empty="the packaged price that market_price names",
         minimum=0.0,
     )
+    usd_per_unit_hour: float = col(
+        "Price of one rack or server, every hour of the quarter, instead of one by GPU.",
+        unit="USD/unit-hour",
+        empty="not used",
+        minimum=0.0,
+    )
     usd_per_unit_month: float = col(
-        "Price of one unit, instead of one by GPU and hour.", unit="USD/unit/month", empty="not used", minimum=0.0
+        "Price of one rack or server and month, instead of one by the hour.",
+        unit="USD/unit/month",
+        empty="not used",
+        minimum=0.0,
     )
     market_price: str = col(
         "Which packaged price and minimum term of the SKU, where none is stated.",
@@ -641,6 +679,7 @@ ROWS: tuple[type[Row], ...] = (
     Fleet,
     Order,
     Expansion,
+    Reservation,
     Rent,
     Rented,
     Supply,

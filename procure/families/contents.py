@@ -32,6 +32,7 @@ NAMES = (
     "stores",
     "latency",
     "site",
+    "reservations",
     "parts",
     "pods",
     "orders",

@@ -23,6 +23,7 @@ from procure.instance import (
     prefill,
     rent,
     replicas,
+    reservations,
     retention,
     return_shares,
     service,
@@ -46,7 +47,7 @@ from procure.instance.tables import (
 if TYPE_CHECKING:
     from procure.case import Case
 
-OF_CASE = (money, units, inherited, sites, rent, links)
+OF_CASE = (money, units, inherited, sites, reservations, rent, links)
 """Modules whose tables know no workload."""
 TABLES: tuple[tuple[str, Callable[..., pd.DataFrame], tuple[str, ...]], ...] = (
     *((name, make, ("case",)) for of in OF_CASE for name, make in of.TABLES.items()),

@@ -24,16 +24,19 @@ def offers(case: Case) -> list[given.Rent]:
 def _rent_offers(case: Case) -> pd.DataFrame:
     """Offers with their prices by quarter and their windows as positions of quarters.
 
-    A price by GPU and hour is paid for every hour of a quarter. Rent begins no sooner than the lead allows, nor before
-    the SKU is available, and so that its term ends in the window; a window that goes on after the horizon holds terms
-    that do.
+    A price by the hour, of a GPU or a unit, is paid for every hour of a quarter. Rent begins no sooner than the lead
+    allows, nor before the SKU is available, and so that its term ends in the window; a window that goes on after the
+    horizon holds terms that do.
     """
     rows = []
     start, end = case.quarters[0].index, len(case.quarters) - 1
     for r in offers(case):
         sku = case.catalogue.sku(r.sku)
-        hourly = r.usd_per_gpu_hour * sku.gpus * HOURS_PER_QUARTER
-        monthly = r.usd_per_unit_month * MONTHS_PER_QUARTER
+        stated = (
+            r.usd_per_gpu_hour * sku.gpus * HOURS_PER_QUARTER,
+            r.usd_per_unit_hour * HOURS_PER_QUARTER,
+            r.usd_per_unit_month * MONTHS_PER_QUARTER,
+        )
         begins = [Quarter(q).index - start for q in (r.from_quarter, sku.available_from) if q]
         closes = Quarter(r.to_quarter).index - start if r.to_quarter else end + r.min_term_quarters
         rows.append(
@@ -42,7 +45,7 @@ def _rent_offers(case: Case) -> pd.DataFrame:
                 site=r.site,
                 sku=r.sku,
                 most_units=r.most_units,
-                usd_per_quarter=monthly if math.isnan(hourly) else hourly,
+                usd_per_quarter=next(usd for usd in stated if not math.isnan(usd)),
                 lead_quarters=math.ceil(r.lead_quarters),
                 min_term_quarters=r.min_term_quarters,
                 first_t=max(math.ceil(r.lead_quarters), *begins, 0),

@@ -143,7 +143,8 @@ def _most_units(expansion: given.Expansion, use: dict[Resource, float]) -> float
 def _space(case: Case) -> pd.DataFrame:
     """Rent by quarter; the price is that of a site's first row, as its electricity is."""
     rows, frame = [], case.tables["sites"]
-    builds = set(_built_kw(case)["site"])
+    early = (r.site for r in given.Reservation.rows(case.tables["reservations"]) if r.instrument == "early_rent")
+    builds = {*_built_kw(case)["site"], *early}
     for name, first in first_rows(case).items():
         stages = sorted(given.Site.rows(frame[frame["site"] == name]), key=lambda r: Quarter(r.from_quarter))
         usd = first.space_usd_per_kw_month * MONTHS_PER_QUARTER

@@ -5,7 +5,7 @@ Base units throughout. ``t`` is the position of a quarter, 0 for the first; quar
 
 from __future__ import annotations
 
-from procure.schema import CacheLoss, Evidence, Origin, Resource, Role, Row, SkuKind, Table, Tier, col, row
+from procure.schema import CacheLoss, Evidence, Instrument, Origin, Resource, Role, Row, SkuKind, Table, Tier, col, row
 
 _T = "quarter"
 _BUCKET = "length bucket"
@@ -186,6 +186,22 @@ class Expansion(Row):
     max_count: int = col("most of them")
     capex_usd: float = col("USD each, paid when ordered", unit="USD")
     last_order_t: int = col("last quarter in which it can be ordered, to be ready in the horizon; negative for none")
+
+
+@row("reservations")
+class Reservation(Row):
+    """Ways to keep a step of a site on offer, and what that costs."""
+
+    reservation: str = col("name", key=True)
+    site: str = col("site", reference="pods.site")
+    expansion: str = col("step that it keeps", reference="expansions.expansion")
+    instrument: Instrument = col("first_offer, firm_hold or early_rent")
+    counted: int = col("1 where the plan may order by it")
+    most_steps: int = col("steps kept, at most", unit="steps")
+    first_t: int = col("first quarter in which the step is kept, and paid for")
+    last_t: int = col("last quarter in which it can be ordered, to be ready in the horizon")
+    usd_per_quarter: float = col("fee, or rent, of one step", unit=_USD_PER_QUARTER)
+    kw: float = col("IT power of one step that pays no rent of the site once it is ready", unit="kW")
 
 
 @row("expansion_adds")
@@ -703,7 +719,7 @@ class InstanceRate(Row):
 
 ROWS: tuple[type[Row], ...] = (
     QuarterRow, SkuRow, QuarterSupply, Price, Fixed, OrderTerms, Reserved, ResourceUse, PowerMode, MaxqSaving,
-    FullPowerPrefill, SiteLimit, PodPlaces, Expansion, ExpansionAdd, RentOffer, Rented, Budget,
+    FullPowerPrefill, SiteLimit, PodPlaces, Expansion, Reservation, ExpansionAdd, RentOffer, Rented, Budget,
     OpexCap, Space, BuiltKw, BesideTerms,
     Upkeep, Workload, Resilience, ShortPrice, TokenPrice, Task, Rate, Length, Serve, Prefill, FirstToken, LinkRow,
     PoolRole, Handover, Nic, PeerReader, Ship, ShipFirstToken, CachedTokens, OutOfReach, Store, ReturnShare, StoreUnit,

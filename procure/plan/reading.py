@@ -16,16 +16,18 @@ from procure.timekey import BASE, BESIDE_QUARTER, PEAK
 _ADDED = {
     "sla": ("late_share", "out_of_reach_share", "ttft_share_asked", "ttft_reached_s"),
     "serving": ("distance", "low"),
+    "expansions": ("reservation",),
 }
 """Columns that results of earlier releases lack: they are read as empty."""
 ADDED_TABLES = ("unit_costs", "instances", "sales", "shipments", "link_rents", "survival", "fallback", "power_modes",
-                "cache_moves", "moved_retention", "deferred", "day", "rents", "order_changes")  # fmt: skip
+                "cache_moves", "moved_retention", "deferred", "day", "rents", "order_changes",
+                "reservations")  # fmt: skip
 """Tables that results of earlier releases lack: they are read as empty, and verification says what is missing."""
 
 
 def with_added(cells: pd.DataFrame, table: Table) -> pd.DataFrame:
     """A table of a result, with the columns that its release did not write yet: empty, or of the one block it knew."""
-    added: dict[str, Any] = dict.fromkeys(_ADDED.get(table.name, ()), math.nan)
+    added: dict[str, Any] = {c: "" if table.by_column[c].textual else math.nan for c in _ADDED.get(table.name, ())}
     added |= {c: only for c, only in zip(BESIDE_QUARTER, (BASE, PEAK), strict=True) if c in table.by_column}
     return cells.assign(**{c: value for c, value in added.items() if c not in cells.columns})
 

@@ -18,6 +18,7 @@ from procure.csvtext import guarded
 from procure.demand import build
 from procure.demand.reuse import curves_of
 from procure.files import fill_folder
+from procure.plan import roll_reservations
 from procure.plan.happened import (
     COLUMNS,
     Difference,
@@ -119,6 +120,7 @@ def roll(
     if actual_orders is not None:
         notes += order_differences(orders, actual_orders)
     tables |= _expanded(case, plan, first, notes)
+    tables |= roll_reservations.rolled(case, plan, following, tables, notes)
     tables |= _rented(case, plan, following)
     if len(case.tables["budget"]):
         tables["budget"] = _budget(case, plan, first, notes)

@@ -6,7 +6,22 @@ carries the whole time key (:mod:`procure.timekey`); fleet, orders and money are
 
 from __future__ import annotations
 
-from procure.schema import CostLine, Evidence, Lost, OrderChange, Origin, Role, Row, Span, Table, Tier, col, row
+from procure.schema import (
+    CostLine,
+    Evidence,
+    Instrument,
+    Lost,
+    OrderChange,
+    Origin,
+    Outcome,
+    Role,
+    Row,
+    Span,
+    Table,
+    Tier,
+    col,
+    row,
+)
 
 _QUARTER = "quarter"
 _SCENARIO = "which future; base is the one planned for"
@@ -418,6 +433,31 @@ class ExpansionOrder(Row):
     count: int = col("how many", unit="steps", word="steps")
     span: Span = col("planned or lookahead")
     capex_usd: float = col("capital of the order", unit="USD")
+    reservation: str = col("reservation that kept it on offer", key=True, empty="it was on offer")
+
+
+@row("reservations")
+class Reserving(Row):
+    """Ways to keep steps of sites on offer: what was kept and ordered, and what was not."""
+
+    reservation: str = col("name", key=True)
+    site: str = col("site")
+    expansion: str = col("step that it keeps")
+    instrument: Instrument = col("first_offer, firm_hold or early_rent")
+    outcome: Outcome = col("exercised, lapsed or not_counted", key=True)
+    quarter: str = col("quarter of the order; of steps not kept the last in which one could be", kind="quarter",
+                       key=True, word="order quarter")  # fmt: skip
+    count: int = col("steps exercised, or not kept", unit="steps", word="steps")
+    span: Span = col("planned or lookahead: of the quarter in which keeping begins, or would")
+    kept_from_quarter: str = col("first quarter in which it is kept, after its offer", kind="quarter", word="kept from")
+    paid_until_quarter: str = col(
+        "last quarter of the plan that is paid for: that of the order, or the horizon's where its rent began",
+        kind="quarter", word="paid until",
+    )  # fmt: skip
+    fee_usd: float = col("fees, or rent, of all steps in the horizon", unit="USD", word="paid for keeping")
+    kept_capex_usd: float = col(
+        "what the steps cost, which it keeps open until then", unit="USD", word="capital kept open"
+    )
 
 
 @row("limits")
@@ -566,8 +606,8 @@ class Check(Row):
 
 ROWS: tuple[type[Row], ...] = (
     Purchase, Batch, Modes, UnitRent, ChangedOrder, Sold, Serving, Prefilled, Shipped, LinkRent, Placement, Kept,
-    CacheMove, MovedKept, Copies, Instances, Deferred, DayLoad, Survival, Fallback, Pods, ExpansionOrder, Limit, Cash,
-    Cost, UnitCost, Service, Asked, Premise, Check,
+    CacheMove, MovedKept, Copies, Instances, Deferred, DayLoad, Survival, Fallback, Pods, ExpansionOrder, Reserving,
+    Limit, Cash, Cost, UnitCost, Service, Asked, Premise, Check,
 )  # fmt: skip
 """Every table of a plan, in order."""
 

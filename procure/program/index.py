@@ -17,6 +17,7 @@ from procure.instance.tables import (
     LpxCopy,
     PodPlaces,
     RentOffer,
+    Reservation,
     SkuRow,
     StoreUnit,
     Task,
@@ -66,6 +67,19 @@ class Option(NamedTuple):
     valid_bytes: float
     rate: float
     mean_per_peak: float
+
+
+class Step(NamedTuple):
+    """An order of a step of a site in a quarter; ``reservation`` by which it was kept, empty while it is on offer."""
+
+    site: str
+    expansion: str
+    reservation: str
+    t: int
+
+    def decision(self, m: Any) -> Any:
+        """How many are ordered so."""
+        return m.exercise[self.reservation, self.t] if self.reservation else m.expand[self.site, self.expansion, self.t]
 
 
 def served_by(m: Any, what: Point | Option, site: str) -> Any:
@@ -177,8 +191,17 @@ class Index:
         self.places = {name: hosts for name in self.sku if (hosts := hosts_of(name, self.sku))}
         self.pods_at = {row.site: row for row in instance.rows(PodPlaces)}
         self.expansion = {(row.site, row.expansion): row for row in instance.rows(Expansion)}
-        self.expansion_orders = [
-            (site, name, t) for (site, name), row in self.expansion.items() for t in self.t if t <= row.last_order_t
+        self.reservation = {row.reservation: row for row in instance.rows(Reservation)}
+        self.steps = [
+            Step(site, name, "", t)
+            for (site, name), row in self.expansion.items()
+            for t in self.t
+            if t <= row.last_order_t
+        ] + [
+            Step(row.site, row.expansion, name, t)
+            for name, row in self.reservation.items()
+            if row.counted
+            for t in range(row.first_t, row.last_t + 1)
         ]
 
     def _rent(self) -> None:

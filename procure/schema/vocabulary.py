@@ -143,6 +143,26 @@ class OrderChange(StrEnum):
     DEFER = "defer"
 
 
+class Instrument(_Worded):
+    """How a step of a site is kept on offer; ``word`` says it to a reader."""
+
+    FIRST_OFFER = "first_offer", "first offer"
+    """Free, and not firm: who has it is asked first, and the room may have gone to another."""
+    FIRM_HOLD = "firm_hold", "firm hold"
+    """A fee for as long as the step is held."""
+    EARLY_RENT = "early_rent", "rent started early"
+    """Its rent, from the end of the offer on and for good."""
+
+
+class Outcome(_Worded):
+    """What becomes of a reservation; ``word`` says it to a reader."""
+
+    EXERCISED = "exercised", "exercised"
+    LAPSED = "lapsed", "lapses"
+    NOT_COUNTED = "not_counted", "not counted on"
+    """It is not firm, and the case does not say that the plan may count on it."""
+
+
 class CostLine(StrEnum):
     """What money is paid for, in the order of reports.
 
@@ -168,6 +188,8 @@ class CostLine(StrEnum):
     ORDER_CHANGES = "changes of firm orders"
     """Fees of what is cancelled or deferred."""
     EXPANSIONS = "expansions", True
+    RESERVATIONS = "reservations", False, True, True
+    """Fees of holds, and rent of space that was started early to keep it."""
     RENT = "rent", False, True, True
     """Of rented units, with the rest of terms that go on after the horizon."""
     RENT_FROM_CAPITAL = "rent from capital", True

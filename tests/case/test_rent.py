@@ -35,6 +35,7 @@ def faults(*offers: dict[str, Any], **stated: Any) -> list[tuple[str, int, str]]
     ("price", "usd_per_quarter", "term"),
     [
         ({"usd_per_gpu_hour": 2.5}, 2.5 * 8 * 2190, 1),
+        ({"usd_per_unit_hour": 20.0}, 20.0 * 2190, 1),
         ({"usd_per_unit_month": 10_000.0, "min_term_quarters": 3}, 30_000.0, 3),
         ({"sku": "hgx-h100", "market_price": "contract_1y"}, 2.65 * 8 * 2190, 4),
     ],
@@ -76,7 +77,7 @@ def test_a_location_of_a_provider_is_a_site_of_its_own_and_takes_nothing_of_the_
 def test_everything_that_is_wrong_with_offers_is_told_with_its_place():
     assert faults({}, {"offer": "p", "usd_per_gpu_hour": 1.0, "market_price": "spot"}, {"offer": "q", "market_price":
                   "contract_1y"}) == [
-        ("rent.csv", 2, "usd_per_gpu_hour, usd_per_unit_month, market_price"),
+        ("rent.csv", 2, "usd_per_gpu_hour, usd_per_unit_hour, usd_per_unit_month, market_price"),
         ("rent.csv", 3, "usd_per_gpu_hour, market_price"),
         ("rent.csv", 4, "market_price"),
     ]  # fmt: skip
@@ -132,3 +133,22 @@ def test_what_can_be_rented_counts_where_arithmetic_asks_what_can_stand():
     assert findings["holds"].all()
     offered = findings[findings["item"] == "o"].iloc[0]
     assert "up to 40 hgx-h200 for rent at provider, 2027Q1 to 2027Q3, 17,520 USD a quarter each" in offered["detail"]
+
+
+def test_a_price_that_cannot_be_read_is_told_once():
+    for wrong in ({"usd_per_gpu_hour": -1.0}, {"usd_per_gpu_hour": "x"}, {"market_price": "nope"}):
+        assert faults(wrong) == [("rent.csv", 2, *wrong)]
+    assert faults({"sku": "hgx-h20000", "market_price": "spot"}) == [("rent.csv", 2, "sku")]
+
+
+def test_hardware_that_is_no_gpu_is_told_beside_hardware_that_is_not_known():
+    price = {"usd_per_gpu_hour": 1.0}
+    told = faults({"sku": "lpx", **price}, {"offer": "p", "sku": "nothing-like-it", **price})
+    assert sorted(told) == [("rent.csv", 2, "sku"), ("rent.csv", 3, "sku")]
+
+
+def test_an_offer_that_nothing_can_be_rented_of_is_said():
+    (doubt,) = case({"usd_per_gpu_hour": 1.0, "lead_quarters": 3}).doubts
+    assert (doubt.file, doubt.row, doubt.column) == ("rent.csv", 2, "lead_quarters")
+    assert "begins in 2027Q4 at the earliest, and would have to by 2027Q3" in doubt.expected
+    assert not case({"usd_per_gpu_hour": 1.0, "lead_quarters": 2}).doubts

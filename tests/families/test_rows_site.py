@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from hand_instance import SITE
-from hand_rows import Rows, check, hall, of, saving
+from hand_rows import Rows, check, hall, of, rented_early, saving
 
 ROWS: Rows = {
     "site_limit": [
@@ -24,7 +24,7 @@ ROWS: Rows = {
             3.0,
         ),
         (
-            of(saving, hall),
+            of(saving, hall, rented_early),
             (1, SITE, "power_kw"),
             {
                 "own[a,e,1]": 0.001,
@@ -34,6 +34,7 @@ ROWS: Rows = {
                 "own[a,r,1]": 0.005,
                 "maxq[a,g,1]": -0.04,
                 "expand[a,hall,0]": -0.5,
+                "exercise[early,0]": -0.5,
             },
             None,
             3.0,
@@ -41,6 +42,13 @@ ROWS: Rows = {
     ],
     "expansions_at_most": [
         (of(hall), (SITE, "hall"), {"expand[a,hall,0]": 1, "expand[a,hall,1]": 1}, None, 2),
+        (
+            of(hall, rented_early),
+            (SITE, "hall"),
+            {"expand[a,hall,0]": 1, "expand[a,hall,1]": 1, "exercise[early,0]": 1, "exercise[early,1]": 1},
+            None,
+            2,
+        ),
     ],
 }
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from hand_instance import SITE, rows
-from hand_rows import SUPPORT, Rows, check, hall, of, old_racks
+from hand_rows import SUPPORT, Rows, check, hall, of, old_racks, rented_early
 
 
 def contract(tables: Any) -> None:
@@ -16,13 +16,15 @@ def contract(tables: Any) -> None:
 
 ROWS: Rows = {
     "space_rented": [
-        # 3,000 USD a unit at 30 USD a kW are 100 kW; a hall adds 50 kW; 250 kW are contracted
+        # 3,000 USD a unit at 30 USD a kW are 100 kW; a hall adds 50 kW, one that
+        # is rented early 80; 250 kW are contracted
         (
-            of(old_racks, hall, contract),
+            of(old_racks, hall, contract, rented_early),
             (SITE, 1),
             {
                 **{f"own[a,{name},1]": 0.1 for name in SUPPORT},
                 "expand[a,hall,0]": -0.05,
+                "exercise[early,0]": -0.08,
                 "rented[a,1]": -1,
             },
             None,

@@ -85,8 +85,9 @@ OWN = {
     "budget": "quarter,budget_usd\n2027Q1,1e8\n2027Q2,1e8\n2027Q3,1e8\n",
     "fleet": "site,sku,count,in_service,paid_usd_per_unit,retirable\na,gb300-nvl72,2,2026Q3,4e6,true\n",
     "orders": "site,sku,count,delivery,price_usd_per_unit,paid_share\na,gb300-nvl72,1,2027Q1,4e6,0.2\n",
-    "expansions": "site,expansion,power_kw,positions,area_m2,liquid_kw,ports,capex_usd,lead_quarters,max_count\n"
-    "a,hall,1000,4,60,,,2e6,1.5,2\n",
+    "expansions": "site,expansion,power_kw,positions,area_m2,liquid_kw,ports,capex_usd,lead_quarters,max_count,"
+    "order_until\na,hall,1000,4,60,,,2e6,1.5,2,2027Q1\n",
+    "reservations": "reservation,site,expansion,instrument,until_quarter\nhold,a,hall,firm_hold,2027Q2\n",
     "reserved": "site,sku,quarter,count,purpose\na,gb300-nvl72,2027Q1,1,training\n",
     "rent": "offer,site,sku,most_units,usd_per_gpu_hour,lead_quarters\nbridge,cloud,hgx-h200,4,3.5,0\n",
     "rented": "offer,count,from_quarter,until_quarter\nbridge,1,2026Q4,2027Q2\n",

@@ -135,9 +135,18 @@ class BruteForce:
                 found.append((site, name, t, t + lead))
         return found
 
-    def expansions(self) -> list[tuple[Any, int]]:
-        return [
-            (r, t)
+    def expansions(self) -> list[tuple[Any, int, str]]:
+        """Steps, the quarter in which they can be ordered, and the reservation that keeps them until then, if any."""
+        kept = [
+            (step, t, r.reservation)
+            for r in self.service.records["reservations"] if r.counted_on
+            for step in self.service.records["expansions"] if (step.site, step.expansion) == (r.site, r.expansion)
+            for t, quarter in enumerate(self.quarters)
+            if Quarter(step.order_until) < quarter <= Quarter(r.until_quarter)
+            and t + math.ceil(step.lead_quarters) < self.end
+        ]  # fmt: skip
+        return kept + [
+            (r, t, "")
             for r in self.service.records["expansions"]
             for t in range(self.end)
             if t + math.ceil(r.lead_quarters) < self.end
@@ -191,12 +200,14 @@ class BruteForce:
     def halls(self) -> Iterator[dict[Any, int]]:
         """Expansions ordered by row and quarter, of each no more than there may be."""
         expansions = self.expansions()
-        for pick in itertools.product(*(range(int(r.max_count) + 1) for r, _ in expansions)):
+        most = {r.reservation: r.most_steps for r in self.service.records["reservations"]}
+        for pick in itertools.product(*(range(int(r.max_count) + 1) for r, _, _ in expansions)):
             built: dict[Any, int] = defaultdict(int)
-            for (r, _), n in zip(expansions, pick, strict=True):
+            for (r, _, by), n in zip(expansions, pick, strict=True):
                 built[r] += n
-            if all(n <= r.max_count for r, n in built.items()):
-                yield {(r.Index, t): n for (r, t), n in zip(expansions, pick, strict=True) if n}
+                built[by] += n
+            if all(n <= (most.get(r, n) if isinstance(r, str) else r.max_count) for r, n in built.items()):
+                yield {(r.Index, t, by): n for (r, t, by), n in zip(expansions, pick, strict=True) if n}
 
     def best(self) -> tuple[float, float, float]:
         """Least shortfall in basis points, and the cost in USD at it and a little above (see below)."""
@@ -343,7 +354,7 @@ class BruteForce:
             for resource, used in use.items():
                 limit = getattr(place, resource)
                 for r in self.service.records["expansions"]:
-                    ready = sum(n for (i, o), n in grown.items()
+                    ready = sum(n for (i, o, _), n in grown.items()
                                 if i == r.Index and o + math.ceil(r.lead_quarters) <= t)  # fmt: skip
                     if r.site == site and ready:
                         limit += ready * getattr(r, resource)
@@ -379,7 +390,7 @@ class BruteForce:
             hardware = self.price(name, delivery) + sku.attach_usd
             paid[t] += n * sku.milestone_order * hardware
             paid[delivery] += n * ((1 - sku.milestone_order) * hardware + sku.install_usd)
-        for (i, t), n in grown.items():
+        for (i, t, _), n in grown.items():
             paid[t] += n * next(r.capex_usd for r in self.service.records["expansions"] if r.Index == i)
         return paid
 
@@ -422,7 +433,7 @@ class BruteForce:
             total += self.upkeep(t, [own, gone], grown) * self.factor(t)
         for (_, name, _, delivery), n in bought.items():
             total -= n * self.left_of("network", self.sku(name).attach_usd, delivery)
-        for (i, t), n in grown.items():
+        for (i, t, _), n in grown.items():
             step = next(r for r in self.service.records["expansions"] if r.Index == i)
             total -= n * self.left_of("facility", step.capex_usd, t + math.ceil(step.lead_quarters))
         for batch, _, due in self.fixed:
@@ -488,11 +499,30 @@ class BruteForce:
             taken = place.contracted_kw if math.isfinite(place.contracted_kw) else 0.0
             built = sum(
                 n * r.power_kw / (place.pue if place.power_basis == "facility" else 1.0)
-                for r in self.service.records["expansions"] for (i, o), n in grown.items()
-                if i == r.Index and r.site == site and not r.pays_rent and o + math.ceil(r.lead_quarters) <= t
+                for r in self.service.records["expansions"] for (i, o, by), n in grown.items()
+                if i == r.Index and r.site == site and o + math.ceil(r.lead_quarters) <= t
+                and (not r.pays_rent or self.kept_by(by) == "early_rent")
             )  # fmt: skip
             total += (taken + max(0.0, kw - taken - built)) * 3 * self.service.site[site].space_usd_per_kw_month
-        return total
+        return total + sum(n * self.keeping(t, r, o, by) for (r, o, by), n in grown.items())
+
+    def kept_by(self, name: str) -> str:
+        return {r.reservation: r.instrument for r in self.service.records["reservations"]}.get(name, "")
+
+    def keeping(self, t: int, index: int, order: int, by: str) -> float:
+        """USD of a quarter for a step that is, or was, kept on offer until it is ordered: none before its offer ends,
+        none after the order but rent, which stays."""
+        if not by:
+            return 0.0
+        r = next(r for r in self.service.records["reservations"] if r.reservation == by)
+        step = next(e for e in self.service.records["expansions"] if e.Index == index)
+        place = self.service.site[step.site]
+        if self.quarters[t] <= Quarter(step.order_until) or (t > order and r.instrument != "early_rent"):
+            return 0.0
+        if r.usd_per_step_month >= 0:
+            return float(3 * r.usd_per_step_month)
+        kw = step.power_kw / (place.pue if place.power_basis == "facility" else 1.0)
+        return float(3 * r.usd_per_kw_month * kw) if r.usd_per_kw_month >= 0 else 0.0
 
     def serve(self, t: int, own: Units, room: float) -> tuple[float, float]:
         """Least shortfall of a quarter in basis points, and the cost of the service with the least of it.

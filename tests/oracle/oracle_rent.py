@@ -97,6 +97,8 @@ class Offers:
         offer = self.offers[name]
         if math.isfinite(offer.usd_per_gpu_hour):
             return float(offer.usd_per_gpu_hour * self.case.catalogue.sku(offer.sku).gpus * HOURS_PER_QUARTER)
+        if math.isfinite(offer.usd_per_unit_hour):
+            return float(offer.usd_per_unit_hour * HOURS_PER_QUARTER)
         return float(offer.usd_per_unit_month * 3)
 
     def payments(self, taken: tuple[Contract, ...], *, of: str = "") -> dict[int, float]:

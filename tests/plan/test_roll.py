@@ -92,7 +92,10 @@ def plan_of(**tables):
             ("2027Q1", "north", "vr-nvl72", 2, "planned", "2027Q4", 1e7, 5e5, 2e5, 2.14e7),
             ("2027Q2", "north", "vr-nvl72", 9, "planned", "2028Q1", 1e7, 5e5, 2e5, 9.63e7),
         ],
-        "expansions": [("2027Q1", "north", "hall", 1, "planned", 3e7), ("2027Q2", "north", "hall", 1, "planned", 3e7)],
+        "expansions": [
+            ("2027Q1", "north", "hall", 1, "planned", 3e7, ""),
+            ("2027Q2", "north", "hall", 1, "planned", 3e7, ""),
+        ],
         "limits": [("budget", "2027Q1", "", "", 3e7, 1e8, 7e7, "USD", False, BASE, PEAK)],
     }
     frames = {
@@ -159,6 +162,41 @@ def test_the_horizon_moves_by_one_quarter():
 
 def _later(forecast):
     return forecast.assign(quarter=[str(Quarter(q) + 1) for q in forecast["quarter"]])
+
+
+def test_holds_that_run_keep_what_is_ordered_later_and_rent_that_began_is_contracted():
+    """The offer of both halls ended before the plan; one is rented early and ordered at once, one is held for later."""
+    base = case_of()
+    given = [("hold", "firm_hold"), ("early", "early_rent"), ("offer", "first_offer")]
+    kept = pd.DataFrame(
+        [(name, "north", "hall", kind, "2028Q1", kind == "first_offer" or None) for name, kind in given],
+        columns=["reservation", "site", "expansion", "instrument", "until_quarter", "counted_on"],
+    )
+    steps = base.given_tables["expansions"].assign(order_until="2026Q4")
+    case = base.replace(tables={"expansions": steps, "reservations": kept})
+
+    def row(name, kind, outcome, quarter, count):
+        return (name, "north", "hall", kind, outcome, quarter, count, "planned", "2027Q1", quarter, 1.0, 3e7)
+
+    plan = plan_of(
+        expansions=[("2027Q1", "north", "hall", 1, "planned", 3e7, "early")],
+        reservations=[
+            row("early", "early_rent", "exercised", "2027Q1", 1),
+            row("hold", "firm_hold", "exercised", "2027Q3", 1),
+            row("hold", "firm_hold", "lapsed", "2028Q1", 1),
+            row("offer", "first_offer", "lapsed", "2028Q1", 2),
+        ],
+    )
+    rolled = roll(case, plan, forecast_of())
+    left = rolled.case.tables["reservations"]
+    assert dict(zip(left["reservation"], left["most_steps"], strict=True)) == {"hold": 1, "offer": 2}
+    assert set(rolled.case.tables["sites"]["contracted_kw"]) == {5_000.0}
+    assert len(rows_of(rolled, "contracted_kw")) == 1
+
+    nothing = [row(name, kind, "lapsed", "2028Q1", 2) for name, kind in given]
+    gone = roll(case, plan_of(expansions=[], reservations=nothing), forecast_of())
+    assert gone.case.tables["reservations"]["reservation"].tolist() == ["offer"]
+    assert rows_of(gone, "reservation")["item"].tolist() == ["hold", "early"]
 
 
 def test_decided_expansions_become_limits_once_they_are_ready():

@@ -63,7 +63,7 @@ def plan_with(old: int, due: list[int], sold: int, built: int, bought: int) -> P
         "purchases": [(FIRST, "a", "gb300-nvl72", bought, "planned", "2027Q2", 4e6, 1e5, 1e5, bought * 4.2e6)]
         if bought
         else [],
-        "expansions": [(FIRST, "a", "hall", built, "planned", built * 4e5)] if built else [],
+        "expansions": [(FIRST, "a", "hall", built, "planned", built * 4e5, "")] if built else [],
     }
     frames = {name: pd.DataFrame(made.get(name, []), columns=list(table.by_column)) for name, table in TABLES.items()}
     served = {"share": 0.0, "bound": 0.0, "workloads": [], "lookahead_workloads": []}

@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 import pytest
 from solved_case import Solved, solved, solved_rich
-from tiny_case import by_hours, linked_sites, order_to_change, racks_short_of_power, tiny, worn_drives
+from tiny_case import by_hours, linked_sites, order_to_change, racks_short_of_power, room_kept, tiny, worn_drives
 
 from procure.plan import Plan
 from procure.plan.claims import NOT_CHECKED
@@ -21,16 +21,30 @@ ABOUT_SUMMARY = "plan.json agrees with the tables"
 """Name of the check of ``plan.json``; asked first where ``plan.json`` was changed."""
 ROWS_IN = {"order_changes": "changed", "shipments": "linked", "link_rents": "linked", "fallback": "doubled",
            "power_modes": "saving", "cache_moves": "moving", "moved_retention": "moving", "day": "waiting",
-           "deferred": "waiting"}  # fmt: skip
+           "deferred": "waiting", "reservations": "kept"}  # fmt: skip
 """Fixture whose plan has rows of a table; the full one for all others."""
 SEEN_BY: dict[str, str] = {}
 """By table the check that saw its last change: asked first of the next one, which it is likely to see too."""
-QUARTERS = {"quarter", "delivery_quarter", "vintage", "received_quarter", "freed_quarter"}
+QUARTERS = {
+    "kept_from_quarter",
+    "paid_until_quarter",
+    "quarter",
+    "delivery_quarter",
+    "vintage",
+    "received_quarter",
+    "freed_quarter",
+}
 
 
 @pytest.fixture(scope="module")
 def full() -> Solved:
     return solved_rich()
+
+
+@pytest.fixture(scope="module")
+def kept() -> Solved:
+    """Room kept by a firm hold, a first offer that the plan does not count on, and rent that is not begun early."""
+    return solved(room_kept(hold=15.0, offer=False, early=140.0))
 
 
 @pytest.fixture(scope="module")

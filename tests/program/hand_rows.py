@@ -132,6 +132,11 @@ def half_out_of_reach(tables: Any) -> None:
     rows(tables, "out_of_reach", (1, W, 1, 0.5))
 
 
+def rented_early(tables: Any) -> None:
+    """Two halls at most, 80 kW each, can be kept from the first quarter on for a rent of 6 kUSD a quarter."""
+    rows(tables, "reservations", ("early", SITE, "hall", "early_rent", 1, 2, 0, 1, 6e3, 80.0))
+
+
 def hall(tables: Any) -> None:
     rows(tables, "expansions", (SITE, "hall", 1, 2, 7e6, 1))
     rows(tables, "expansion_adds", (SITE, "hall", "power_kw", 500.0))

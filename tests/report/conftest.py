@@ -98,7 +98,7 @@ def make_plan(rename: Callable[[str], str] = lambda name: name, price_factor: fl
         "fleet": frame("fleet", fleet),
         "cash": _cash(cash),
         "expansions": frame(
-            "expansions", [(QUARTERS[EXPANSION[0]], *EXPANSION[1:4], "planned", EXPANSION[3] * EXPANSION[4])]
+            "expansions", [(QUARTERS[EXPANSION[0]], *EXPANSION[1:4], "planned", EXPANSION[3] * EXPANSION[4], "")]
         ),
     }
     costs = made["cash"].groupby(["line", "span"], as_index=False)["npv_usd"].sum()

@@ -32,8 +32,9 @@ def add_variables(m: Any, index: Index) -> None:
 def budget_limit(m: Any, index: Index) -> None:
     """Payments of a quarter fit its budget, with what was carried in and less what is carried out.
 
-        Σ_o paid[k,o,t]·buy[s,k,o] + Σ_e capex[e]·expand[s,e,t] + Σ_f price[f]·on_rent[f,t] + firm[t] + carry[t]
-            + Σ_g fee[g]·cancel[g] + Σ_{g,d} fee[g,d]·defer[g,d] ≤ budget[t] + carry[t−1]
+        Σ_o paid[k,o,t]·buy[s,k,o] + Σ_e capex[e]·(expand[s,e,t] + Σ_i exercise[i,t])
+            + Σ_f price[f]·on_rent[f,t] + firm[t] + carry[t] + Σ_g fee[g]·cancel[g]
+            + Σ_{g,d} fee[g,d]·defer[g,d] ≤ budget[t] + carry[t−1]
 
     M USD; fees of changed orders in the first quarter, where firm[t] is less what they move of it; of offers f of rent
     those that the case charges to capital, quarter by quarter on either basis. On the ``commitment`` basis an order is
@@ -54,9 +55,10 @@ def budget_limit(m: Any, index: Index) -> None:
         row = Terms()
         for usd, order in paid.get(t, []):
             row.add(usd / USD_PER_UNIT, m.buy[order])
-        for site, name, o in index.expansion_orders:
-            if o == t:
-                row.add(index.expansion[site, name].capex_usd / USD_PER_UNIT, m.expand[site, name, o])
+        for step in index.steps:
+            if step.t == t:
+                usd = index.expansion[step.site, step.expansion].capex_usd
+                row.add(usd / USD_PER_UNIT, step.decision(m))
         for name, offer in index.offer.items():
             if offer.capital and (name, t) in m.on_rent:
                 row.add(offer.usd_per_quarter / USD_PER_UNIT, m.on_rent[name, t])

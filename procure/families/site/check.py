@@ -55,7 +55,7 @@ def expansions(plan: Plan, instance: Instance) -> Iterable[str]:
             yield f"{label}: {total[r.site, r.expansion]:g} of {row.max_count:g} offered"
         if position[r.quarter] + row.lead_quarters >= len(position):
             yield f"{label}: not ready inside the horizon"
-        if position[r.quarter] > row.last_order_t:
+        if not r.reservation and position[r.quarter] > row.last_order_t:
             yield f"{label}: no longer offered then"
         if differ(r.capex_usd, r.count * row.capex_usd) or r.span != instance.span[r.quarter]:
             yield f"{label}: {r.capex_usd:,.0f} USD, span {r.span}"

@@ -23,7 +23,7 @@ from procure.schema import Resource
 def add_variables(m: Any, index: Index) -> None:
     """expand[site, expansion, t]: expansions ordered, integer."""
     m.expand = first_stage(
-        index.expansion_orders,
+        [(step.site, step.expansion, step.t) for step in index.steps if not step.reservation],
         domain=pyo.NonNegativeIntegers,
         bounds=lambda m, site, name, t: (0, int(index.expansion[site, name].max_count)),
     )
@@ -33,7 +33,7 @@ def site_limit(m: Any, index: Index) -> None:
     """What is at a site takes no more of a resource than is built and expanded.
 
         Σ_k use[s,k,r]·(own[s,k,t] + leaving[s,k,t]) − Σ_k saved[s,k,r]·maxq[s,k,t]
-            ≤ limit[s,r,t] + Σ_{o ≤ t − lead} adds[s,e,r]·expand[s,e,o]
+            ≤ limit[s,r,t] + Σ_{o ≤ t − lead} adds[s,e,r]·(expand[s,e,o] + Σ_i exercise[i,o])
 
     One row for each site, resource and quarter with a stated limit. ``leaving`` are units sold and not yet removed. Use
     is of the unit and what it drags along; power is at its maximum, in the mode that
@@ -52,9 +52,10 @@ def site_limit(m: Any, index: Index) -> None:
         for mode in saved.get((site, resource), []):
             if (site, mode.sku, t) in m.maxq:
                 row.add(-mode.saved / scale, m.maxq[site, mode.sku, t])
-        for s, name, o in index.expansion_orders:
-            if s == site and o + int(index.expansion[s, name].lead_quarters) <= t:
-                row.add(-adds.get((s, name, resource), 0.0) / scale, m.expand[s, name, o])
+        for step in index.steps:
+            lead = int(index.expansion[step.site, step.expansion].lead_quarters)
+            if step.site == site and step.t + lead <= t:
+                row.add(-adds.get((site, step.expansion, resource), 0.0) / scale, step.decision(m))
         if not row.variables:
             return pyo.Constraint.Skip
         return row.at_most(limits[t, site, resource] / scale)
@@ -63,12 +64,15 @@ def site_limit(m: Any, index: Index) -> None:
 
 
 def expansions_at_most(m: Any, index: Index) -> None:
-    """An expansion is ordered at most as often as the site offers it: Σ_t expand[s,e,t] ≤ max_count[s,e]."""
-    orders = group(index.expansion_orders, lambda x: (x[0], x[1]))
+    """An expansion is ordered at most as often as the site offers it, whatever kept it on offer.
+
+    Σ_t (expand[s,e,t] + Σ_i exercise[i,t]) ≤ max_count[s,e], over the reservations i of the step.
+    """
+    orders = group(index.steps, lambda step: (step.site, step.expansion))
 
     def rule(m: Any, site: str, name: str) -> Any:
         row = Terms()
-        row.extend(1.0, (m.expand[o] for o in orders[site, name]))
+        row.extend(1.0, (step.decision(m) for step in orders[site, name]))
         return row.at_most(index.expansion[site, name].max_count)
 
     m.expansions_at_most = first_stage_rows(sorted(orders), rule=rule)
@@ -76,20 +80,21 @@ def expansions_at_most(m: Any, index: Index) -> None:
 
 def add_cost(m: Any, index: Index, terms: Terms) -> None:
     """Expansions, paid when they are ordered, less what they are worth at the end."""
-    for site, name, t in index.expansion_orders:
-        row = index.expansion[site, name]
-        usd = row.capex_usd * index.discount[t]
-        usd -= beside_residual_usd(index, "expansion", row.capex_usd, t + int(row.lead_quarters))
-        terms.add(usd / USD_PER_UNIT, m.expand[site, name, t])
+    for step in index.steps:
+        row = index.expansion[step.site, step.expansion]
+        usd = row.capex_usd * index.discount[step.t]
+        usd -= beside_residual_usd(index, "expansion", row.capex_usd, step.t + int(row.lead_quarters))
+        terms.add(usd / USD_PER_UNIT, step.decision(m))
 
 
 def expansions(d: Decided) -> pd.DataFrame:
     """Expansions that are ordered."""
     rows = [
-        (d.names[t], site, e, n, d.index.instance.span[d.names[t]], n * d.index.expansion[site, e].capex_usd)
-        for site, e, t in d.index.expansion_orders
-        if (n := d.value.whole(d.m.expand[site, e, t]))
-    ]
+        (d.names[step.t], step.site, step.expansion, n, d.index.instance.span[d.names[step.t]],
+         n * d.index.expansion[step.site, step.expansion].capex_usd, step.reservation)
+        for step in d.index.steps
+        if (n := d.value.whole(step.decision(d.m)))
+    ]  # fmt: skip
     return frame("expansions", rows)
 
 

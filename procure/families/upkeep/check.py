@@ -7,7 +7,7 @@ from collections import defaultdict
 import pandas as pd
 
 from procure.instance import Instance
-from procure.instance.tables import BuiltKw, Expansion, Rate, SkuRow, Space, Upkeep
+from procure.instance.tables import BuiltKw, Expansion, Rate, Reservation, SkuRow, Space, Upkeep
 from procure.plan.money import Ledger
 from procure.plan.part import Check
 from procure.plan.tables import Batch, ExpansionOrder, Prefilled, Serving, Sold
@@ -57,6 +57,7 @@ def _contracts(ledger: Ledger, instance: Instance, tables: dict[str, pd.DataFram
     """What contracts and own building add to the rent of all that stands, or take off it."""
     position = instance.position
     kw_of = {(r.site, r.expansion): r.kw for r in instance.rows(BuiltKw)}
+    kept_kw = {r.reservation: r.kw for r in instance.rows(Reservation)}
     lead = {(r.site, r.expansion): r.lead_quarters for r in instance.rows(Expansion)}
     paid: dict[tuple[int, str], float] = defaultdict(float)
     for (t, line, site, _), usd in ledger.cash.items():
@@ -64,7 +65,7 @@ def _contracts(ledger: Ledger, instance: Instance, tables: dict[str, pd.DataFram
             paid[t, site] += usd
     for space in instance.rows(Space):
         built = sum(
-            order.count * kw_of.get((order.site, order.expansion), 0.0)
+            order.count * kept_kw.get(order.reservation, kw_of.get((order.site, order.expansion), 0.0))
             for order in ExpansionOrder.rows(tables["expansions"])
             if order.site == space.site and position[order.quarter] + lead[order.site, order.expansion] <= space.t
         )

@@ -33,9 +33,10 @@ def add_variables(m: Any, index: Index) -> None:
 def space_rented(m: Any, index: Index) -> None:
     """What stands beyond what is contracted and what was built is rented.
 
-        Σ_k kw[k]·(own[s,k,t] + leaving[s,k,t]) − Σ_{o ≤ t − lead} built[s,e]·expand[s,e,o] − rented[s,t]
-            ≤ contracted[s,t]
+        Σ_k kw[k]·(own[s,k,t] + leaving[s,k,t]) − Σ_{o ≤ t − lead} built[s,e]·expand[s,e,o]
+            − Σ_{i, o ≤ t − lead} kw[i]·exercise[i,o] − rented[s,t] ≤ contracted[s,t]
 
+    kw[i] of space that was rented early is all of its IT power, which pays that rent; else as built.
     MW of IT power at its maximum, with what units drag along. Sites without a row of ``space`` rent all that stands.
     """
     units = group(index.instance.rows(Upkeep), lambda row: row.site)
@@ -46,9 +47,12 @@ def space_rented(m: Any, index: Index) -> None:
         for unit in units[site]:
             kw = unit.space_usd_per_quarter / space.usd_per_kw_quarter
             row.extend(kw / KW, there(m, index, site, unit.sku, t))
-        for s, name, o in index.expansion_orders:
-            if s == site and o + int(index.expansion[s, name].lead_quarters) <= t:
-                row.add(-built.get((s, name), 0.0) / KW, m.expand[s, name, o])
+        for step in index.steps:
+            lead = int(index.expansion[step.site, step.expansion].lead_quarters)
+            if step.site == site and step.t + lead <= t:
+                by = index.reservation.get(step.reservation)
+                kw = built.get((site, step.expansion), 0.0) if by is None else by.kw
+                row.add(-kw / KW, step.decision(m))
         row.add(-1.0, m.rented[site, t])
         return row.at_most(space.contracted_kw / KW)
 

@@ -8,19 +8,33 @@ from procure.plan import Plan
 from procure.plan.rents import recommended_rents
 from procure.plan.sales import sales_summary
 from procure.plan.summary import Sale
-from procure.plan.tables import ChangedOrder, ExpansionOrder, UnitRent
+from procure.plan.tables import ChangedOrder, ExpansionOrder, Reserving, UnitRent
 from procure.quarter import Quarter
 from procure.report.words import listed, usd
-from procure.schema import OrderChange, Span
+from procure.schema import Instrument, OrderChange, Outcome, Span
 
 
 def expansion_sentences(plan: Plan, span: Span) -> list[str]:
-    """What to build at the sites in the quarters of a span: when, where, how many, for how much."""
-    return [
+    """What to build at the sites in the quarters of a span, and what becomes of reservations there."""
+    built = [
         f"{r.quarter}: order {r.count:,.0f} of expansion {r.expansion} at {r.site} ({usd(r.capex_usd)})"
         for r in plan.rows(ExpansionOrder)
-        if r.span == span
+        if r.span == span and not r.reservation
     ]
+    return built + [_reservation(r) for r in plan.rows(Reserving) if r.span == span]
+
+
+def _reservation(r: Reserving) -> str:
+    """What is kept of a step, for how long and how much, and what that keeps open; or that nothing is."""
+    what = f"{r.count:,} of expansion {r.expansion} at {r.site}"
+    by = f"reservation {r.reservation} ({r.instrument.word})"
+    if r.outcome is Outcome.EXERCISED:
+        kept = f"kept from {r.kept_from_quarter} by {by}"
+        kept += f" for {usd(r.fee_usd)}, paid until {r.paid_until_quarter}" if r.fee_usd else ", free"
+        firm = "; not firm: it may be gone by then" if r.instrument is Instrument.FIRST_OFFER else ""
+        return f"{r.quarter}: order {what} ({usd(r.kept_capex_usd)}), {kept}{firm}"
+    why = "lapses, at no cost" if r.outcome is Outcome.LAPSED else "is not counted on, since it is not firm"
+    return f"{by} of {what} {why}: could be ordered until {r.quarter} for {usd(r.kept_capex_usd)}"
 
 
 def rent_sentences(plan: Plan, span: Span) -> list[str]:

@@ -13,6 +13,7 @@ from procure.report.layout import Row, Timeline, TimeSheet
 from procure.report.sheets.changes import changes_block
 from procure.report.sheets.expansions import Expansions, expansions_block
 from procure.report.sheets.rents import rents_block
+from procure.report.sheets.reservations import reservations_block
 from procure.report.sheets.sales import sales_block
 from procure.schema import Column, CostLine, Span
 from procure.timekey import grouped, summed
@@ -114,6 +115,7 @@ def purchases_sheet(plan: Plan, timeline: Timeline) -> Purchases:
     )  # fmt: skip
     book.row = end
     expansions = expansions_block(book, plan)
+    reservations_block(book, plan)
     rent = rents_block(book, plan)
     changes_block(book, plan)
     sales_block(book, plan)

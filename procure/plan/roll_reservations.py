@@ -1,0 +1,76 @@
+"""Reservations a quarter on: what is kept, what is rented for good, and what has lapsed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+
+from procure.case import Case
+from procure.case.schema import Expansion, Reservation
+from procure.plan.happened import Difference
+from procure.plan.plan import Plan
+from procure.plan.tables import Reserving
+from procure.quarter import Quarter
+from procure.schema import Instrument, Outcome
+
+
+def rolled(
+    case: Case, plan: Plan, following: Quarter, tables: dict[str, pd.DataFrame], notes: list[Difference]
+) -> dict[str, pd.DataFrame]:
+    """Reservations of the next quarter's case, and its sites with the rent that was started early.
+
+    A hold that runs keeps as many steps as the plan means to order later; the others lapse, and cannot be had again.
+    Rent that began is contracted from then on, whatever becomes of the step, which it keeps at no other cost.
+    """
+    if not len(case.tables["reservations"]):
+        return {}
+    given = case.given_tables["reservations"].copy()
+    sites = tables.get("sites", case.tables["sites"]).copy()
+    left = tables.get("expansions", case.tables["expansions"])
+    standing = set(zip(left["site"], left["expansion"], strict=True))
+    offered = {(r.site, r.expansion): Quarter(r.order_until) for r in Expansion.rows(case.tables["expansions"])
+               if r.order_until}  # fmt: skip
+    goes_on = []
+    for at, row in enumerate(Reservation.rows(case.tables["reservations"])):
+        now, later = _exercised(plan, row.reservation, following)
+        begun = offered[row.site, row.expansion] + 1 < following
+        keeps = row.most_steps
+        if begun and row.instrument == Instrument.EARLY_RENT:
+            keeps = later
+            kw = _rented_kw(case, row)
+            if kw and now + later:
+                here: Any = sites["site"] == row.site
+                sites.loc[here, "contracted_kw"] = sites.loc[here, "contracted_kw"].fillna(0.0) + kw * (now + later)
+                detail = f"rent of {row.reservation} began: contracted from {following} on, at the site's price"
+                notes.append(("contracted_kw", row.site, row.expansion, "", f"{kw * (now + later):,.0f}", detail))
+            for column, value in (("usd_per_kw_month", None), ("usd_per_step_month", 0.0)):
+                given[column] = given[column].astype(object) if column in given else None
+                given.loc[given.index[at], column] = value
+        elif begun:
+            keeps = later if row.instrument == Instrument.FIRM_HOLD else row.most_steps - now
+        if begun:
+            given["most_steps"] = given["most_steps"].astype(object) if "most_steps" in given else None
+            given.loc[given.index[at], "most_steps"] = keeps
+        stays = keeps > 0 and Quarter(row.until_quarter) >= following and (row.site, row.expansion) in standing
+        goes_on.append(stays)
+        if not stays and not now:
+            notes.append(("reservation", row.site, row.reservation, f"{row.most_steps:g}", "0", "lapsed"))
+    return {"sites": sites, "reservations": given[goes_on]}
+
+
+def _exercised(plan: Plan, name: str, following: Quarter) -> tuple[int, int]:
+    """Steps that the plan orders by a reservation in its first quarter, and later."""
+    mine = [r for r in plan.rows(Reserving) if r.reservation == name and r.outcome is Outcome.EXERCISED]
+    now = sum(r.count for r in mine if Quarter(r.quarter) < following)
+    return now, sum(r.count for r in mine) - now
+
+
+def _rented_kw(case: Case, row: Reservation) -> float:
+    """IT power of a step whose rent began with it; 0 where that is contracted already."""
+    if not (row.usd_per_kw_month > 0 or row.usd_per_step_month > 0):
+        return 0.0
+    sites, steps = case.tables["sites"].sort_values("from_quarter"), case.tables["expansions"]
+    site = sites[sites["site"] == row.site].iloc[0]
+    step = steps[(steps["site"] == row.site) & (steps["expansion"] == row.expansion)].iloc[0]
+    return float(step["power_kw"] / (site["pue"] if site["power_basis"] == "facility" else 1.0))
