@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 import hashlib
+import io
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -11,7 +13,7 @@ from typing import Any, TypeVar, cast
 import pandas as pd
 
 from procure.instance.tables import ROWS, TABLES
-from procure.schema import Row, Span
+from procure.schema import Row, Span, cells_of
 from procure.timekey import TimeKey, time_keys
 
 R = TypeVar("R", bound=Row)
@@ -75,5 +77,19 @@ class Instance:
         digest = hashlib.sha256(repr(sorted(self.settings.items())).encode())
         for name in TABLES:
             digest.update(name.encode())
-            digest.update(self.tables[name].to_csv(index=False, float_format="%.12g").encode())
+            digest.update(_csv(self.tables[name]).encode())
         return digest.hexdigest()
+
+
+def _csv(table: pd.DataFrame) -> str:
+    """What pandas writes of a table without its index, numbers to 12 digits; in a fraction of its time for few rows."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    cells = cells_of(table)
+    writer.writerow(cells)
+    columns = [
+        [f"{x:.12g}" if x == x else "" for x in of] if dtype.kind == "f" else ["" if x != x else x for x in of]
+        for of, dtype in zip(cells.values(), table.dtypes, strict=True)
+    ]
+    writer.writerows(zip(*columns, strict=True))
+    return text.getvalue()

@@ -270,7 +270,7 @@ def _feed(value: Any, put: Callable[[bytes], None]) -> None:
     if isinstance(value, PLAIN):
         put(f"{value!r};".encode())
     elif isinstance(value, pd.DataFrame):
-        _feed([list(value.columns), value.index.to_numpy(), *(value[name].to_numpy() for name in value)], put)
+        _feed([list(value.columns), value.index.to_numpy(), *(column.to_numpy() for _, column in value.items())], put)
     elif isinstance(value, np.ndarray) and value.dtype != object:
         put(f"{value.dtype}{value.shape}".encode())
         put(np.ascontiguousarray(value).tobytes())

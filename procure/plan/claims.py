@@ -25,7 +25,7 @@ from procure.plan.uncounted import uncounted_units
 from procure.plan.unit_costs import cost_warnings, unit_costs_summary, unit_costs_table
 from procure.rules.objective import Objective
 from procure.rules.worth import residual_usd
-from procure.schema import Span
+from procure.schema import Span, cells_of
 from procure.timekey import BASE, BESIDE_QUARTER, PEAK
 
 if TYPE_CHECKING:
@@ -60,7 +60,8 @@ NO_DEPLOYMENT, NOT_WORTH = "no deployment meets its SLA", "not worth its stated 
 def rows_once(plan: Plan) -> Iterable[str]:
     """Rows that are about the same as another one, which sums would hide."""
     for name, table in TABLES.items():
-        counts = Counter(plan.tables[name][list(table.key)].itertuples(index=False, name=None))
+        cells = cells_of(plan.tables[name])
+        counts = Counter(zip(*(cells[column] for column in table.key), strict=True))
         for about, count in counts.items():
             if count > 1:
                 yield f"{name}: {' '.join(map(str, about))} stands {count} times"
@@ -69,9 +70,10 @@ def rows_once(plan: Plan) -> Iterable[str]:
 def of_one_block(plan: Plan) -> Iterable[str]:
     """Rows of a scenario or a part of the day that no case has yet."""
     for name, table in TABLES.items():
+        cells = cells_of(plan.tables[name])
         for column, only in zip(BESIDE_QUARTER, (BASE, PEAK), strict=True):
             if column in table.by_column:
-                for value in sorted(set(plan.tables[name][column].astype(str)) - {only}):
+                for value in sorted(set(map(str, cells[column])) - {only}):
                     yield f"{name}: {column} {value}, not {only}"
 
 
@@ -325,7 +327,7 @@ def premises(plan: Plan, case: Case) -> Iterable[str]:
 
 def _texts(frame: pd.DataFrame) -> dict[str, tuple[str, ...]]:
     """Rows by name, every cell as text as a CSV file holds it."""
-    rows = frame.astype(object).itertuples(index=False, name=None)
+    rows = zip(*cells_of(frame).values(), strict=True)
     return {str(row[0]): tuple(_text(cell) for cell in row) for row in rows}
 
 

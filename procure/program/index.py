@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar, cast
 
 import pandas as pd
@@ -24,7 +24,7 @@ from procure.instance.tables import (
     Workload,
 )
 from procure.rules.places import hosts_of
-from procure.schema import RECOMPUTE, Row
+from procure.schema import RECOMPUTE, Row, cells_of
 from procure.timekey import TimeKey, time_keys
 
 T = TypeVar("T")
@@ -117,11 +117,11 @@ def group(items: Iterable[Any], key: Callable[[Any], Any]) -> dict[Any, list[Any
     return groups
 
 
-def lookup(frame: pd.DataFrame, keys: Sequence[str], value: str) -> dict[Any, Any]:
-    """Dictionary from one key column, or a tuple of several, to a value column."""
-    columns = [frame[k].tolist() for k in keys]
-    index = columns[0] if len(keys) == 1 else list(zip(*columns, strict=True))
-    return dict(zip(index, frame[value].tolist(), strict=True))
+def lookup(table: pd.DataFrame | Mapping[str, list[Any]], keys: Sequence[str], value: str) -> dict[Any, Any]:
+    """Dictionary from one key column of a table, or a tuple of several, to a value column."""
+    cells = cells_of(table) if isinstance(table, pd.DataFrame) else table
+    index = cells[keys[0]] if len(keys) == 1 else zip(*(cells[key] for key in keys), strict=True)
+    return dict(zip(index, cells[value], strict=True))
 
 
 R = TypeVar("R", bound=Row)
@@ -162,10 +162,10 @@ class Index:
         table = self.instance[of.schema.name]
         return list(zip(time_keys(table), of.rows(table), strict=True))
 
-    def timed(self, name: str) -> pd.DataFrame:
-        """A table of the instance with the time key of each row as a column ``at``."""
+    def timed(self, name: str) -> dict[str, list[Any]]:
+        """The cells of a table of the instance by column, with the time key of each row as a column ``at``."""
         table = self.instance[name]
-        return table.assign(at=pd.Series(time_keys(table), index=table.index, dtype=object))
+        return {**cells_of(table), "at": time_keys(table)}
 
     def _supply(self) -> None:
         instance = self.instance
@@ -229,7 +229,7 @@ class Index:
         named = kind._fields[:-2]
         made = []
         table = self.timed(name)
-        for values in zip(*(table[field].tolist() for field in named), strict=True):
+        for values in zip(*(table[field] for field in named), strict=True):
             fields = dict(zip(named, values, strict=True))
             key = (fields["at"], fields["workload"], fields["bucket"])
             if self.rate.get(key, 0.0) > 0:

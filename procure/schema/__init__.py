@@ -1,7 +1,7 @@
 """How every table is described: columns with kind, unit, key and meaning; typed rows; the words that tables share."""
 
 from procure.schema.column import MOST, Column, Table
-from procure.schema.row import Row, col, row
+from procure.schema.row import Row, cells_of, col, row
 from procure.schema.vocabulary import (
     BYTES_PER_GBIT,
     RECOMPUTE,
@@ -44,6 +44,7 @@ __all__ = [
     "Table",
     "Tier",
     "Unit",
+    "cells_of",
     "col",
     "row",
 ]

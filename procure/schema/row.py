@@ -77,7 +77,8 @@ class Row:
             KeyError: a column is missing.
             ValueError: a text that is no member of the column's enum.
         """
-        cells = [frame[name].tolist() for name in cls.columns]
+        of = cells_of(frame)
+        cells = [of[name] for name in cls.columns]
         for place in cls._texts:
             cells[place] = ["" if cell is None or cell != cell else cell for cell in cells[place]]
         for place, enum in cls._enums:
@@ -111,6 +112,13 @@ class Row:
         if tuple(frame.columns) != cls.columns:
             raise ValueError(f"table {cls.schema.name} has columns {list(frame.columns)}, not {list(cls.columns)}")
         return frame
+
+
+def cells_of(frame: pd.DataFrame) -> dict[str, list[Any]]:
+    """The cells of a frame by column, as Python's own numbers and texts; those of an object column as they are."""
+    # Not public in pandas, whose ways by name or by row take ten times as long: a tenth of all of a case of few rows.
+    arrays = frame._iter_column_arrays()  # type: ignore[operator]
+    return {name: array.tolist() for name, array in zip(frame.columns.tolist(), arrays, strict=True)}
 
 
 @cache
