@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import cache
 
 import numpy as np
 import pandas as pd
@@ -17,17 +18,28 @@ _DTYPES = {"number": "float64", "text": "object", "choice": "object", "quarter":
 
 def frame_of(table: Table, rows: Rows, columns: Sequence[str] | None = None) -> pd.DataFrame:
     """The DataFrame of a table; whole numbers and flags stay such where no cell is empty."""
-    names = [column.name for column in table.columns] if columns is None else list(columns)
-    series = {name: _series(table.by_column[name], [row.get(name) for row in rows.rows]) for name in names}
-    return pd.DataFrame(series, columns=names)
+    names = tuple(table.by_column if columns is None else columns)
+    return _filled(table, names, rows.rows) if rows.rows else _empty(table, names).copy()
 
 
-def _series(column: Column, cells: list[Cell]) -> pd.Series:
+def _filled(table: Table, names: tuple[str, ...], rows: Sequence[Mapping[str, Cell]]) -> pd.DataFrame:
+    index = pd.RangeIndex(len(rows))  # one for all columns: pandas brings columns of their own together one by one
+    cells = {name: [row.get(name) for row in rows] for name in names}
+    series = {name: pd.Series(of, index, _dtype(table.by_column[name], of)) for name, of in cells.items()}
+    return pd.DataFrame(series, index, names)
+
+
+@cache
+def _empty(table: Table, names: tuple[str, ...]) -> pd.DataFrame:
+    return _filled(table, names, [])
+
+
+def _dtype(column: Column, cells: list[Cell]) -> str:
     if column.kind in _DTYPES:
-        return pd.Series(cells, dtype=_DTYPES[column.kind])
+        return _DTYPES[column.kind]
     if any(cell is None for cell in cells):
-        return pd.Series(cells, dtype="object")
-    return pd.Series(cells, dtype="int64" if column.kind == "integer" else "bool")
+        return "object"
+    return "int64" if column.kind == "integer" else "bool"
 
 
 def in_order(frame: pd.DataFrame, columns: int | None = None) -> pd.DataFrame:

@@ -19,7 +19,7 @@ from procure.catalogue.overlay import (
 )
 from procure.catalogue.packaged import Packaged
 from procure.catalogue.sku import Sku, build
-from procure.catalogue.tables import Key, missing, sku_names, sku_values
+from procure.catalogue.tables import Key, missing, sku_values
 from procure.errors import Fault, InputError, nearest
 from procure.quarter import Quarter
 from procure.schema import Evidence, SkuKind
@@ -109,7 +109,7 @@ class Catalogue:
     @cached_property
     def skus(self) -> dict[str, Sku]:
         """Every SKU by name, in alphabetical order."""
-        return {name: build(name, sku_values(self.facts, name)) for name in sorted(sku_names(self.facts))}
+        return {name: build(name, values) for name, values in sku_values(self.facts).items()}
 
     def sku(self, name: str) -> Sku:
         """The SKU of that name or alias.

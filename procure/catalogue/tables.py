@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping
 
 from procure.catalogue.fact import Fact
@@ -18,25 +19,25 @@ def sku_names(facts: Mapping[Key, Fact]) -> set[str]:
     return {name for name, attribute in facts if attribute == "kind"}
 
 
-def sku_values(facts: Mapping[Key, Fact], name: str) -> dict[str, float | str]:
-    """Attribute values of one SKU: its depreciation class's, and its own over them."""
-    own = {attribute: fact.value for (sku, attribute), fact in facts.items() if sku == name}
-    group = own.get("depreciation_class")
-    shared = {attribute: fact.value for (sku, attribute), fact in facts.items() if sku == group}
-    return {**shared, **own}
+def sku_values(facts: Mapping[Key, Fact]) -> dict[str, dict[str, float | str]]:
+    """Attribute values of every SKU, in alphabetical order: its depreciation class's, and its own over them."""
+    values: dict[str, dict[str, float | str]] = defaultdict(dict)
+    for (name, attribute), fact in facts.items():
+        values[name][attribute] = fact.value
+    shared = {name: values.get(str(values[name].get("depreciation_class")), {}) for name in sorted(sku_names(facts))}
+    return {name: {**of_class, **values[name]} for name, of_class in shared.items()}
 
 
 def missing(facts: Mapping[Key, Fact]) -> list[Fault]:
     """What SKUs lack, hosts that do not exist, partners outside pods, and milestones that do not sum to 1."""
     faults: list[Fault] = []
-    names = sku_names(facts)
-    hosts = {sku_values(facts, name).get("host") for name in names}
-    for name in sorted(names):
-        values = sku_values(facts, name)
+    found = sku_values(facts)
+    hosts = {values.get("host") for values in found.values()}
+    for name, values in found.items():
         kind = str(values["kind"])
         for attribute in sorted(REQUIRED.get(kind, set()) - set(values)):
             faults.append(Fault("hardware", 0, attribute, "", f"{name} is a {kind} and needs this attribute."))
-        if kind == SkuKind.SSD_KIT and values.get("host") not in names:
+        if kind == SkuKind.SSD_KIT and values.get("host") not in found:
             faults.append(Fault("hardware", 0, "host", str(values.get("host", "")), f"The SKU that {name} goes into."))
         if values.get("ssd_included_bytes") and name not in hosts:
             expected = f"0, or an ssd_kit whose host is {name}: it says how fast the drives inside the price are."

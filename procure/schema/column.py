@@ -97,3 +97,6 @@ class Table:
     def __post_init__(self) -> None:
         object.__setattr__(self, "by_column", {column.name: column for column in self.columns})
         object.__setattr__(self, "key", tuple(column.name for column in self.columns if column.key))
+
+    def __hash__(self) -> int:
+        return hash(self.name)  # of all columns it would take longer than what is kept by a table
