@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
@@ -62,15 +63,16 @@ def parts(load: Array, count: int) -> NDArray[np.int64]:
     Returns:
         part of each hour, 0 the busiest; shape (hours,).
     """
-    groups: list[list[int]] = []
+    groups: list[tuple[int, ...]] = []
     for hour in range(len(load)):
-        like = next((g for g in groups if np.abs(load[g[0]] - load[hour]).sum() <= ALIKE), None)
+        like = next((i for i, g in enumerate(groups) if np.abs(load[g[0]] - load[hour]).sum() <= ALIKE), None)
         if like is None:
-            groups.append([hour])
+            groups.append((hour,))
         else:
-            like.append(hour)
+            groups[like] += (hour,)
 
-    def total(group: Sequence[int]) -> float:
+    @cache
+    def total(group: tuple[int, ...]) -> float:
         return float(load[list(group)].max(axis=0).sum())
 
     while len(groups) > count:
@@ -86,7 +88,7 @@ def parts(load: Array, count: int) -> NDArray[np.int64]:
         groups[first] += groups.pop(second)
     part = np.zeros(len(load), dtype=np.int64)
     for place, group in enumerate(sorted(groups, key=lambda g: (-total(g), min(g)))):
-        part[group] = place
+        part[list(group)] = place
     return part
 
 

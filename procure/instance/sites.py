@@ -32,8 +32,10 @@ if TYPE_CHECKING:
 
 def first_rows(case: Case) -> dict[str, given.Site]:
     """The row of each site that holds first; what does not change over time is read from it."""
-    rows = case.tables["sites"].sort_values(["site", "from_quarter"])
-    return {row.site: row for row in given.Site.rows(rows.drop_duplicates("site"))}
+    found: dict[str, given.Site] = {}
+    for row in sorted(given.Site.rows(case.tables["sites"]), key=lambda row: (row.site, row.from_quarter)):
+        found.setdefault(row.site, row)
+    return found
 
 
 def stands_on(sku: Sku, site: given.Site) -> bool:
