@@ -15,6 +15,7 @@ from typing import Any
 import pandas as pd
 
 from procure.errors import Fault, InputError
+from procure.schema import cells_of
 
 BASE = "base"
 """The one scenario."""
@@ -101,6 +102,8 @@ def unmixed(table: pd.DataFrame, by: Sequence[str] = (), across: Collection[str]
     Raises:
         InputError: several scenarios or parts of the day under one key.
     """
+    if len(table) < 2:
+        return table
     faults = []
     for column in BESIDE_QUARTER:
         if column not in table.columns or column in by or column in across:
@@ -127,6 +130,30 @@ def grouped(table: pd.DataFrame, by: Sequence[str], *, across: Collection[str] =
     return unmixed(table, by, across).groupby(list(by) if len(by) > 1 else by[0], **options)
 
 
+def totals(table: pd.DataFrame, by: Sequence[str], value: str, *, across: Collection[str] = ()) -> dict[Any, Any]:
+    """Sums of a column by some others, in order: those of :func:`grouped`, in a fraction of its time for few rows.
+
+    Keys are tuples, or plain values for one column. As pandas does it, a key or a value that is NaN is left out, and
+    what a sum rounds away is carried on (W. Kahan, "Further remarks on reducing truncation errors", 1965), so that both
+    agree to the last bit.
+
+    Raises:
+        InputError: several scenarios or parts of the day under one key.
+    """
+    cells = cells_of(unmixed(table, by, across))
+    keys = zip(*(cells[column] for column in by), strict=True)
+    sums: dict[tuple[Any, ...], tuple[Any, Any]] = {}
+    for key, number in zip(keys, cells[value], strict=True):
+        if any(part != part for part in key):
+            continue
+        total, lost = sums.setdefault(key, (0, 0))
+        if number == number:
+            more = number - (lost if lost == lost else 0)  # beyond infinity nothing is lost
+            sums[key] = total + more, (total + more - total) - more
+    found = {key: total for key, (total, _) in sorted(sums.items())}
+    return found if len(by) > 1 else {key: total for (key,), total in found.items()}
+
+
 def one_block(*tables: Mapping[str, pd.DataFrame]) -> None:
     """Hold tables of a plan or an instance to one scenario and one part of the day, for a reader that tells none apart.
 
@@ -134,7 +161,8 @@ def one_block(*tables: Mapping[str, pd.DataFrame]) -> None:
         InputError: some table has rows of several.
     """
     for table in (table for some in tables for table in some.values()):
-        if {"t", "quarter"} & set(table.columns):  # a table of the parts of the day themselves is of no time
+        of_time = "t" in table.columns or "quarter" in table.columns  # parts of the day themselves are of no time
+        if of_time:
             unmixed(table)
 
 

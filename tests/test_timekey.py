@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import math
 from collections.abc import Callable, Iterator
 from copy import copy
 from itertools import product
@@ -33,7 +34,7 @@ from procure.solver.blocks import parts_of
 from procure.solver.compile import compile_program
 from procure.solver.highs import Options
 from procure.solver.whole import solve_whole
-from procure.timekey import BESIDE_QUARTER, TimeKey, grouped, one_block, summed, time_keys, unmixed
+from procure.timekey import BESIDE_QUARTER, TimeKey, grouped, one_block, summed, time_keys, totals, unmixed
 
 ROOT = Path(__file__).parents[1]
 
@@ -50,6 +51,8 @@ def test_rows_of_two_parts_of_the_day_do_not_add_up():
         summed(TWO, "racks")
     with pytest.raises(InputError, match="rows by sku would mix several"):
         grouped(TWO, ["sku"])
+    with pytest.raises(InputError, match="rows by sku would mix several"):
+        totals(TWO, ["sku"], "racks")
     with pytest.raises(InputError):
         one_block({"serving": TWO})
     with pytest.raises(InputError):
@@ -66,6 +69,18 @@ def test_rows_that_are_told_apart_or_meant_to_be_added_are():
     everywhere = table(("", "2027Q1", "", "g", 3.0), ("base", "2027Q1", "peak", "g", 1.0))
     assert summed(everywhere, "racks") == 4.0
     assert summed(TWO[["quarter", "racks"]], "racks") == 4.0  # a table that carries no part of the day
+
+
+def test_totals_are_the_sums_of_pandas_to_the_last_bit():
+    numbers = [0.1, 1e16, -1e16, 0.7, math.nan, 3.3, 1e-9, 0.2, 5.0]
+    rows = pd.DataFrame({"sku": list("babbaabba"), "site": list("xyxxyxxyx"), "racks": numbers, "units": range(9)})
+    for by in (["sku"], ["sku", "site"]):
+        for value in ("racks", "units"):
+            wanted = grouped(rows, by)[value].sum().to_dict()
+            assert list(totals(rows, by, value).items()) == list(wanted.items())
+    tenths = pd.DataFrame({"sku": ["a"] * 10, "racks": [0.1] * 10})
+    assert totals(tenths, ["sku"], "racks") == {"a": 1.0} != {"a": sum([0.1] * 10)}
+    assert totals(rows[:0], ["sku"], "racks") == {}
 
 
 def test_time_keys_are_read_from_whatever_columns_a_table_has():

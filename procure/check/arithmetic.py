@@ -116,7 +116,7 @@ def _arrivals(supply: Supply) -> list[Finding]:
 def _room(supply: Supply) -> list[Finding]:
     """Fleet and firm orders against the limits of their sites."""
     name = "Room for the fleet and firm orders"
-    fixed, use, limits = supply.table("fixed"), least_use(supply.instance), supply.table("site_limits")
+    fixed, use, limits = supply.table("fixed"), supply.instance.of(least_use), supply.table("site_limits")
     each = fixed.merge(use, on=["site", "sku"], how="left")
     rows: list[Finding] = []
     for (site, resource), group in limits.groupby(["site", "resource"]):
@@ -399,7 +399,7 @@ def _power(supply: Supply) -> list[Finding]:
     What can be rented at providers draws on no site: it is taken off, at its own power, which is in the case's favour.
     """
     name = "Power for the demand on the most efficient pools"
-    needed = coinciding(power_for_demand(supply.instance), coincidence(supply.instance))
+    needed = coinciding(supply.instance.of(power_for_demand), coincidence(supply.instance))
     spared = spared_by_clock(supply.instance)
     rows: list[Finding] = []
     built = _of_power(supply.table("site_limits")).groupby("t")["limit"].sum()

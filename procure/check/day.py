@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, TypedDict
 
 import pandas as pd
@@ -50,25 +51,25 @@ def coincidence(instance: Instance, *, by_clock: bool | None = None) -> list[dic
     return [*sets, {w: 1.0 if w in waits else mean[w] for w in names}]
 
 
-def least_use(instance: Instance) -> pd.DataFrame:
+def least_use(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     """What a unit takes of a site at least: at Max-Q where the plan may run it so, in the case's favour."""
-    both = instance["resource_use"].merge(instance["maxq_savings"], on=["site", "sku", "resource"], how="left")
+    both = tables["resource_use"].merge(tables["maxq_savings"], on=["site", "sku", "resource"], how="left")
     return both.assign(per_unit=both["per_unit"] - both["saved"].fillna(0.0))
 
 
-def power_for_demand(instance: Instance) -> pd.Series:
+def power_for_demand(tables: Mapping[str, pd.DataFrame]) -> pd.Series:
     """Least power for the peak of each workload, kW by (t, workload): every request on the pool that draws least."""
-    use: Any = least_use(instance)
+    use: Any = least_use(tables)
     use = use[use["resource"] == Resource.POWER].groupby("sku")["per_unit"].min()
-    usable = instance["skus"].set_index("sku")["usable_share"]
-    serve, prefill, keys = instance["serve"], instance["prefill"], ["t", "workload", "bucket"]
+    usable = tables["skus"].set_index("sku")["usable_share"]
+    serve, prefill, keys = tables["serve"], tables["prefill"], ["t", "workload", "bucket"]
     lpx_kw = serve["lpx_sku"].map(use).fillna(0.0)
     kw_s = (serve["sku"].map(use) / serve["sku"].map(usable)) * serve["rack_s"] + lpx_kw * serve["lpx_rack_s"]
     decode = serve.assign(kw_s=kw_s)[[*keys, "kw_s"]].groupby(keys)["kw_s"].min()
     cost = (prefill["sku"].map(use) / prefill["sku"].map(usable)) * prefill["rack_s"]
     fill = prefill.assign(kw_s=cost)[[*keys, "kw_s"]].groupby(keys)["kw_s"].min()
     per_request = decode.add(fill, fill_value=0.0)
-    rate = instance["rates"].set_index(keys)["requests_per_s"]
+    rate = tables["rates"].set_index(keys)["requests_per_s"]
     each: pd.Series = (per_request * rate).fillna(0.0).groupby(level=["t", "workload"]).sum()
     return each
 
@@ -84,7 +85,7 @@ def spared_by_clock(instance: Instance) -> dict[int, float]:
     """Share of the power for the demand that sizing by clock hour spares at most, by quarter; none where it is so."""
     if instance.settings["dayparts"] == "clock":
         return {}
-    each = power_for_demand(instance)
+    each = instance.of(power_for_demand)
     peak, clock = (coinciding(each, coincidence(instance, by_clock=by_clock)) for by_clock in (False, True))
     return {
         int(t): 1.0 - float(clock[t]) / most for t, most in zip(peak.index, peak.astype(float), strict=True) if most > 0

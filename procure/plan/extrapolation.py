@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from procure.timekey import grouped, summed
+from procure.timekey import summed, totals
 
 EDGES = (0.0, 1.0, 2.0, 4.0)
 """Doublings between which rack-seconds are counted together."""
@@ -21,7 +21,7 @@ def extrapolation_shares(serving: pd.DataFrame) -> dict[str, float]:
         return {}
     far = serving["distance"].to_numpy(float)
     places = np.searchsorted(EDGES, far, side="left")  # edges below the distance
-    racks = grouped(serving.assign(place=places), ["place"])["racks"].sum()
+    racks = totals(serving.assign(place=places), ["place"], "racks")
     found = {name: float(racks.get(place, 0.0)) / total for place, name in enumerate(NAMES)}
     found[NO_LOW_END] = summed(serving[serving["low"] <= 0], "racks") / total
     return {name: share for name, share in found.items() if share > 0}

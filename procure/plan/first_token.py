@@ -63,7 +63,8 @@ def first_tokens(
         KeyError: the table prefills in a way that the instance does not know.
         InputError: rows of several scenarios or parts of the day.
     """
-    one_block(instance.tables, {"prefill": prefill, "shipments": shipments})
+    instance.of(one_block)
+    one_block({"prefill": prefill, "shipments": shipments})
     names, asked = instance.quarters, instance.of(_asked)
     ways: dict[tuple[str, str], Ways] = defaultdict(lambda: defaultdict(list))
     sent: dict[tuple[str, ...], float] = defaultdict(float)

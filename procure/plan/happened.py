@@ -9,7 +9,7 @@ import pandas as pd
 
 from procure.plan.tables import Sold
 from procure.quarter import Quarter
-from procure.timekey import grouped
+from procure.timekey import grouped, totals
 
 if TYPE_CHECKING:
     from procure.case import Case
@@ -47,14 +47,14 @@ def order_differences(planned: pd.DataFrame, actual: pd.DataFrame) -> list[Diffe
 
 
 def _counts(planned: pd.DataFrame, actual: pd.DataFrame, key: list[str]) -> list[tuple[Any, float, float]]:
-    sums = [grouped(table, key)["count"].sum().to_dict() if len(table) else {} for table in (planned, actual)]
+    sums = [totals(table, key, "count") if len(table) else {} for table in (planned, actual)]
     keys: list[Any] = sorted({*map(tuple, sums[0]), *map(tuple, sums[1])})
     return [(k, float(sums[0].get(k, 0)), float(sums[1].get(k, 0))) for k in keys]
 
 
 def _by_delivery(table: pd.DataFrame, site: str, sku: str) -> dict[str, float]:
     rows = table[(table["site"] == site) & (table["sku"] == sku)] if len(table) else table
-    return {str(q): float(n) for q, n in grouped(rows, ["delivery"])["count"].sum().items()} if len(rows) else {}
+    return {str(q): float(n) for q, n in totals(rows, ["delivery"], "count").items()} if len(rows) else {}
 
 
 def _words(due: dict[str, float]) -> str:

@@ -39,7 +39,8 @@ def limits_table(instance: Instance, tables: dict[str, pd.DataFrame]) -> pd.Data
     Raises:
         InputError: rows of several scenarios or parts of the day, which would be held against one limit together.
     """
-    one_block(instance.tables, tables)
+    instance.of(one_block)
+    one_block(tables)
     standing, rows = Standing(instance, tables), Rows()
     for check in contents.checks().values():
         if check.limits is not None:

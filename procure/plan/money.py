@@ -15,7 +15,7 @@ from procure.instance import Instance
 from procure.plan.plan import frame
 from procure.quarter import Quarter
 from procure.schema import CostLine, Span
-from procure.timekey import grouped, one_block
+from procure.timekey import one_block, totals
 
 
 class Ledger:
@@ -52,7 +52,8 @@ def cash_table(instance: Instance, tables: dict[str, pd.DataFrame]) -> pd.DataFr
     Raises:
         InputError: rows of several scenarios or parts of the day, which families would pay for one after the other.
     """
-    one_block(instance.tables, tables)
+    instance.of(one_block)
+    one_block(tables)
     ledger = Ledger(instance)
     for check in contents.checks().values():
         if check.cash is not None:
@@ -62,6 +63,6 @@ def cash_table(instance: Instance, tables: dict[str, pd.DataFrame]) -> pd.DataFr
 
 def costs_table(cash: pd.DataFrame) -> pd.DataFrame:
     """Net present cost by line and span; the sum is the objective."""
-    sums = grouped(cash, ["line", "span"])["npv_usd"].sum()
+    sums = totals(cash, ["line", "span"], "npv_usd")
     rows = [(line, span, float(sums.get((line, span), 0.0))) for line in CostLine for span in Span]
     return frame("costs", rows)

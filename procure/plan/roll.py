@@ -31,7 +31,7 @@ from procure.plan.tables import Batch, ChangedOrder, ExpansionOrder, Purchase, U
 from procure.quarter import Quarter
 from procure.rules.payments import paid_share
 from procure.schema import OrderChange, Origin, Resource
-from procure.timekey import grouped, summed
+from procure.timekey import grouped, summed, totals
 
 if TYPE_CHECKING:
     from procure.case import Case
@@ -145,8 +145,8 @@ def _placement(plan: Plan, first: Quarter) -> pd.DataFrame:
     for work, table, by in (("decode", "serving", "deployment"), ("prefill", "prefill", "sku")):
         frame = plan.tables[table]
         frame = frame[frame["quarter"] == str(first)]
-        rates = grouped(frame, ["workload", "site", by])["requests_per_s"].sum()
-        total = grouped(frame, ["workload"])["requests_per_s"].sum()
+        rates = totals(frame, ["workload", "site", by], "requests_per_s")
+        total = totals(frame, ["workload"], "requests_per_s")
         rows += [(work, *key, min(rate / total[key[0]], 1.0)) for key, rate in rates.items() if rate > 0]
     return pd.DataFrame(rows, columns=list(Placed.schema.by_column))
 

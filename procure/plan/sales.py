@@ -5,14 +5,15 @@ from __future__ import annotations
 import pandas as pd
 
 from procure.plan.summary import Sale
-from procure.timekey import grouped
+from procure.timekey import totals
 
 
 def sales_summary(table: pd.DataFrame) -> list[Sale]:
     """Rows of a plan's ``sales`` as plan.json lists them."""
-    keys, sums = ["quarter", "site", "sku"], ["count", "net_usd", "book_loss_usd"]
-    found = grouped(table, keys, as_index=False)[sums].sum()
+    keys = ["quarter", "site", "sku"]
+    count, net, loss = (totals(table, keys, value) for value in ("count", "net_usd", "book_loss_usd"))
     return [
-        {"quarter": quarter, "site": site, "sku": sku, "count": int(count), "net_usd": net, "book_loss_usd": loss}
-        for quarter, site, sku, count, net, loss in found[keys + sums].itertuples(index=False, name=None)
-    ]
+        {"quarter": key[0], "site": key[1], "sku": key[2], "count": int(count[key]), "net_usd": net[key],
+         "book_loss_usd": loss[key]}
+        for key in count
+    ]  # fmt: skip

@@ -8,7 +8,7 @@ from typing import TypedDict
 import pandas as pd
 
 from procure.plan.tables import Instances
-from procure.timekey import grouped
+from procure.timekey import totals
 
 
 class Uncounted(TypedDict):
@@ -26,7 +26,7 @@ class Uncounted(TypedDict):
 
 def uncounted_units(tables: Mapping[str, pd.DataFrame], planned: Collection[str]) -> list[Uncounted]:
     """Pools with loads that are not counted in whole instances, by site and SKU; tables of a plan."""
-    stands = grouped(tables["fleet"], ["quarter", "site", "sku"])["closing"].sum().to_dict()
+    stands = totals(tables["fleet"], ["quarter", "site", "sku"], "closing")
     more: dict[tuple[str, str], dict[str, float]] = {}
     for r in Instances.rows(tables["instances"]):
         if r.quarter in planned and not r.whole:

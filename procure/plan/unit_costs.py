@@ -45,7 +45,8 @@ def unit_costs_table(instance: Instance, tables: dict[str, pd.DataFrame]) -> pd.
     Raises:
         InputError: rows of several scenarios or parts of the day, whose tokens would add up.
     """
-    one_block(instance.tables, tables)
+    instance.of(one_block)
+    one_block(tables)
     present = dict(zip(instance.quarters, instance["quarters"]["discount_factor"], strict=True))
     tokens = _million_tokens(instance, tables, present)
     if not sum(tokens.values()) > 0:

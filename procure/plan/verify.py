@@ -24,7 +24,7 @@ from procure.plan.plan import Plan, frame
 from procure.plan.status import Status
 from procure.plan.tables import Cash, Cost, Limit
 from procure.plan.tolerance import ABSOLUTE, MONEY, RELATIVE, differ, over
-from procure.timekey import grouped, summed
+from procure.timekey import summed, totals
 
 if TYPE_CHECKING:
     from procure.case import Case
@@ -144,8 +144,8 @@ def _misjudged(row: Limit) -> bool:
 def _money(plan: Plan, instance: Instance) -> Iterable[str]:
     recomputed = cash_table(instance, plan.tables)
     keys = ["quarter", "line", "site", "sku"]
-    fresh = grouped(recomputed, keys)["cash_usd"].sum().to_dict()
-    stated = grouped(plan.tables["cash"], keys)["cash_usd"].sum().to_dict()
+    fresh = totals(recomputed, keys, "cash_usd")
+    stated = totals(plan.tables["cash"], keys, "cash_usd")
     for key in sorted(set(fresh) | set(stated)):
         a, b = fresh.get(key, 0.0), stated.get(key, 0.0)
         if abs(a - b) > MONEY * max(abs(a), abs(b)) + 1.0:

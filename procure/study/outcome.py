@@ -20,7 +20,7 @@ from procure.plan.unit_costs import BLENDED
 from procure.schema import Span
 from procure.solver import Infeasible, Memory, NoPlan, Options, plan_of
 from procure.study.change import Change, Effort, changed, holds_of
-from procure.timekey import BESIDE_QUARTER, grouped, summed
+from procure.timekey import BESIDE_QUARTER, summed, totals
 
 FAILED = "failed"
 TOKEN_FACTS = ("million_tokens", "usd_per_million_tokens", "market_usd_per_million_tokens")
@@ -134,7 +134,7 @@ class Solver:
 
 def facts_of(plan: Plan) -> dict[str, Any]:
     """What studies compare of a plan, as JSON holds it."""
-    costs = grouped(plan.tables["costs"], ["line"])["npv_usd"].sum()
+    costs = totals(plan.tables["costs"], ["line"], "npv_usd")
     bound = plan.summary["bound_usd"]
     return {
         "objective_usd": plan.objective_usd,
@@ -167,8 +167,11 @@ def facts_of(plan: Plan) -> dict[str, Any]:
 
 def _parked_bytes(plan: Plan) -> dict[str, float]:
     """Bytes of parked KV caches by tier, all sites, in the quarter that parks most there."""
-    parked = grouped(plan.tables["kv_placement"], ["tier", "quarter", *BESIDE_QUARTER])["parked_bytes"].sum()
-    return {str(tier): float(most) for tier, most in parked.groupby(level="tier").max().items()}
+    parked = totals(plan.tables["kv_placement"], ["tier", "quarter", *BESIDE_QUARTER], "parked_bytes")
+    most: dict[str, float] = {}
+    for (tier, *_), held in parked.items():
+        most[str(tier)] = max(most.get(str(tier), 0.0), float(held))
+    return most
 
 
 def _or_none(value: float) -> float | None:

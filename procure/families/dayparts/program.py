@@ -18,7 +18,7 @@ from procure.program.part import Part
 from procure.program.present import at_work, ways_of
 from procure.quarter import HOURS_PER_DAY
 from procure.schema import RECOMPUTE, Role, SkuKind
-from procure.timekey import TimeKey, grouped
+from procure.timekey import TimeKey, totals
 
 
 def placed_ways(index: Index) -> tuple[list[tuple[Point, str]], list[tuple[Option, str]]]:
@@ -166,7 +166,7 @@ def day(d: Decided) -> pd.DataFrame:
     if not parts.of_peak and not parts.waits:
         return frame("day", [])
     cap = d.index.instance.settings["utilisation_cap"]
-    copies = grouped(d.table("lpx_copies"), ["quarter", "site", "sku"])["racks"].sum().to_dict()
+    copies = totals(d.table("lpx_copies"), ["quarter", "site", "sku"], "racks")
     busy: dict[tuple[str, str, TimeKey], list[float]] = defaultdict(lambda: [0.0, 0.0])
     for what, site, name, at, racks in _in_parts(d):
         busy[site, name, at][what.workload in parts.waits] += racks

@@ -19,7 +19,7 @@ from procure.plan.tolerance import compare, differ, over, unlike
 from procure.quarter import SECONDS_PER_QUARTER
 from procure.rules.objective import Objective
 from procure.schema import CostLine, Span
-from procure.timekey import grouped
+from procure.timekey import totals
 
 
 def limits(s: Standing, rows: Rows) -> None:
@@ -54,7 +54,7 @@ def points(plan: Plan, instance: Instance) -> Iterable[str]:
 def served(plan: Plan, instance: Instance) -> Iterable[str]:
     """Every bucket is served to the share that is not short, and the weighted shortfall is the one stated."""
     names = instance.quarters
-    given = grouped(plan.tables["serving"], ["quarter", "workload", "bucket"])["requests_per_s"].sum().to_dict()
+    given = totals(plan.tables["serving"], ["quarter", "workload", "bucket"], "requests_per_s")
     short = {(r.quarter, r.workload): r.short_share for r in plan.rows(Service)}
     late = {(r.quarter, r.workload): r.late_share for r in plan.rows(Service)}
     reachable = _reachable(instance)

@@ -20,7 +20,7 @@ from procure.plan.tolerance import differ
 from procure.quarter import Quarter
 from procure.rules.worth import book_usd, residual_usd, sale_usd
 from procure.schema import CostLine, OrderChange, Origin
-from procure.timekey import grouped, summed
+from procure.timekey import totals
 
 
 def limits(s: Standing, rows: Rows) -> None:
@@ -29,8 +29,8 @@ def limits(s: Standing, rows: Rows) -> None:
         if count > 0:
             owned = s.own[quarter, site, sku] - s.rented[quarter, site, sku]
             rows.add("reserved units stand", quarter, site, sku, count, owned, "units")
-    for (quarter, sku), found in grouped(s.tables["sales"], ["quarter", "sku"]):
-        rows.add("resale", quarter, "", sku, summed(found, "count"), s.sku[sku].resale_per_quarter, "units")
+    for (quarter, sku), count in totals(s.tables["sales"], ["quarter", "sku"], "count").items():
+        rows.add("resale", quarter, "", sku, float(count), s.sku[sku].resale_per_quarter, "units")
 
 
 def balance(plan: Plan, instance: Instance) -> Iterable[str]:

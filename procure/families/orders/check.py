@@ -17,20 +17,20 @@ from procure.plan.standing import Standing
 from procure.plan.tables import Purchase
 from procure.plan.tolerance import differ
 from procure.rules.payments import due_by_line
-from procure.timekey import grouped, summed
+from procure.timekey import totals
 
 
 def limits(s: Standing, rows: Rows) -> None:
     """All sites together order no more than the supplier sells, and no less than its least order."""
     bought = s.tables["purchases"]
     said = {(r.sku, r.t): float(r.most_units) for r in s.instance.rows(QuarterSupply)}
-    for (quarter, sku), group in grouped(bought, ["quarter", "sku"]):
+    for (quarter, sku), count in totals(bought, ["quarter", "sku"], "count").items():
         most = said.get((sku, s.position[quarter]), s.sku[sku].supply_per_quarter)
         if math.isfinite(most):
-            rows.add("supply", quarter, "", sku, summed(group, "count"), most, "units")
+            rows.add("supply", quarter, "", sku, float(count), most, "units")
         least = s.sku[sku].min_order
         if least > 1:
-            rows.add("minimum order", quarter, "", sku, least, summed(group, "count"), "units")
+            rows.add("minimum order", quarter, "", sku, least, float(count), "units")
 
 
 def windows(plan: Plan, instance: Instance) -> Iterable[str]:

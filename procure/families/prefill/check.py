@@ -10,7 +10,7 @@ from procure.plan.part import Check
 from procure.plan.plan import Plan
 from procure.plan.tables import Prefilled, Shipped
 from procure.plan.tolerance import differ, unlike
-from procure.timekey import grouped
+from procure.timekey import totals
 
 
 def options(plan: Plan, instance: Instance) -> Iterable[str]:
@@ -31,8 +31,8 @@ def options(plan: Plan, instance: Instance) -> Iterable[str]:
 def where_decoded(plan: Plan, instance: Instance) -> Iterable[str]:
     """Requests prefilled at a site, with those that it receives and less those that it sends, are decoded there."""
     keys = ["quarter", "site", "workload", "bucket"]
-    decoded = grouped(plan.tables["serving"], keys)["requests_per_s"].sum().to_dict()
-    filled = grouped(plan.tables["prefill"], keys)["requests_per_s"].sum().to_dict()
+    decoded = totals(plan.tables["serving"], keys, "requests_per_s")
+    filled = totals(plan.tables["prefill"], keys, "requests_per_s")
     for r in plan.rows(Shipped):
         for site, moved in ((r.from_site, -r.requests_per_s), (r.to_site, r.requests_per_s)):
             key = (r.quarter, site, r.workload, r.bucket)

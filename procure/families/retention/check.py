@@ -20,7 +20,7 @@ from procure.plan.tables import Kept, MovedKept, Placement, Prefilled
 from procure.plan.tolerance import compare, over
 from procure.rules.caches import held_seconds
 from procure.schema import RECOMPUTE, Tier
-from procure.timekey import grouped
+from procure.timekey import totals
 
 Place = tuple[str, str, str, str]
 """Quarter, site, workload and store."""
@@ -83,7 +83,7 @@ def reuse(plan: Plan, instance: Instance) -> Iterable[str]:
         kept[r.quarter, r.site, r.workload, r.store][int(r.interval)] = r.kept_requests_per_s
     hits = _hits(plan.tables["prefill"])
     share = _bucket_shares(instance)
-    served = grouped(plan.tables["serving"], ["quarter", "site", "workload"])["requests_per_s"].sum().to_dict()
+    served = totals(plan.tables["serving"], ["quarter", "site", "workload"], "requests_per_s")
     parked_first: dict[tuple[str, str, str], float] = defaultdict(float)
     moves = Moves(instance, plan.tables)
     for key in [*kept, *(place for place in moves.moved if place not in kept)]:
@@ -117,7 +117,7 @@ def reuse(plan: Plan, instance: Instance) -> Iterable[str]:
 
 def _hits(prefill: pd.DataFrame) -> dict[Any, float]:
     reused = prefill[prefill["store"] != RECOMPUTE]
-    return grouped(reused, ["quarter", "site", "workload", "store", "bucket"])["requests_per_s"].sum().to_dict()
+    return totals(reused, ["quarter", "site", "workload", "store", "bucket"], "requests_per_s")
 
 
 def _bucket_shares(instance: Instance) -> dict[tuple[str, str], dict[str, float]]:
