@@ -18,7 +18,7 @@ check: env ## style and types
 	$(BIN)/mypy
 
 # Bytecode is kept whatever the shell says: each process would compile the package and rewrite the asserts of every test again.
-quick: env ## the tests that take less than a quarter of a second, in as many processes as there are cores
+quick: env ## the tests that take about a tenth of a second at most, in as many processes as there are cores
 	PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -m "not slow and not thorough" -n auto --dist worksteal
 
 env: $(READY) ## the locked environment

@@ -1,5 +1,7 @@
 """What tests of several folders share."""
 
+import gc
+import os
 import subprocess
 from collections import defaultdict
 from collections.abc import Callable
@@ -9,8 +11,12 @@ import pytest
 from hypothesis import HealthCheck, settings
 from tools import need
 
-settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("untimed")  # no test may fail because the machine is busy
+EXAMPLES = int(os.environ.get("PROCURE_FUZZ", "25"))
+"""Of each property that hypothesis tries: few in every run of the suite, as many as are asked for by one command."""
+settings.register_profile(
+    "untimed", deadline=None, max_examples=EXAMPLES, suppress_health_check=[HealthCheck.too_slow]
+)  # no test may fail because the machine is busy
+settings.load_profile("untimed")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -28,6 +34,22 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         longest[item.path] = max(longest[item.path], seconds(item))
     items.sort(key=lambda item: (-longest[item.path], item.path, -seconds(item)))
+
+
+def pytest_collection_finish() -> None:
+    """Looking for cyclic garbage takes less: what modules and fixtures keep for others is not looked through each time.
+
+    Else one test in a hundred takes a second more, for all the plans and programs that those before it keep.
+    """
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(10_000, 10, 10)
+
+
+@pytest.fixture
+def unplotted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pages without their charts, which take nearly all of the time of a page: for tests of sentences and tables."""
+    monkeypatch.setattr("procure.report.page.drawn", lambda plan: [])
 
 
 PROFILE = """<?xml version="1.0" encoding="UTF-8"?>

@@ -14,9 +14,11 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+import pandas as pd
 from tiny_case import rich
 
 from procure.case import Case
+from procure.check import check_case
 from procure.errors import InputError
 from procure.instance import Cache, Instance, build
 from procure.plan import Plan
@@ -44,6 +46,11 @@ def built(case: Case) -> Instance:
         _BUILT[content] = build(case, _STAGES)
     made = _BUILT[content]
     return Instance({name: table.copy() for name, table in made.tables.items()}, dict(made.settings))
+
+
+def checked(case: Case) -> pd.DataFrame:
+    """What ``procure.check`` says of a case, of the instance of :func:`built`."""
+    return check_case(case, built(case))
 
 
 def searched(case: Case, *, method: Method = "decomposed", **options: Any) -> Plan:

@@ -23,8 +23,10 @@ CALLED_BY_OTHERS = {
     "handle_endtag": "html.parser",
     "pytestmark": "pytest",
     "pytest_collection_modifyitems": "pytest",
+    "pytest_collection_finish": "pytest",
     "undrawn": "pytest, for tests that name it in usefixtures",
     "unpictured": "pytest, the same",
+    "unplotted": "pytest, the same",
     "changed_ns": "the cache of files, which reads a changed file again",
 }
 FOR_USERS = {
@@ -135,6 +137,7 @@ def unused(*folders: str, beside: tuple[str, ...] = ()) -> tuple[dict[str, str],
     return alone, left(beside) if beside else alone
 
 
+@cache
 def dead() -> tuple[dict[str, str], dict[str, str]]:
     """What nothing uses in the package, and in it and its tests."""
     return unused("procure", "benchmarks", beside=("tests",))
@@ -146,12 +149,14 @@ def test_nothing_stands_that_nothing_uses():
     assert {name: place for name, place in everywhere.items() if name not in CALLED_BY_OTHERS} == {}
 
 
+@pytest.mark.thorough
 def test_nothing_in_the_package_is_used_by_its_tests_alone():
     package, _ = dead()
     known = CALLED_BY_OTHERS.keys() | FOR_USERS.keys()
     assert {name: place for name, place in package.items() if name not in known} == {}
 
 
+@pytest.mark.thorough
 def test_every_name_that_is_excused_needs_it():
     package, everywhere = dead()
     assert CALLED_BY_OTHERS.keys() | FOR_USERS.keys() <= package.keys() | everywhere.keys()

@@ -201,6 +201,7 @@ def test_the_verb_goes_both_ways(tmp_path, example):
         run(build_app(), ["template", str(book)], catch_exceptions=False)
 
 
+@pytest.mark.thorough
 def test_a_case_knows_what_to_read_again(example, book):
     case = Case.read(book)
     assert case.source == book
@@ -245,6 +246,7 @@ def test_a_sheet_is_left_after_many_empty_rows_which_is_said(book, example):
     assert f"Not read beyond row {first + EMPTY_ROWS - 1}" in doubt.expected
 
 
+@pytest.mark.thorough
 def test_a_workbook_that_is_huge_when_unpacked_is_refused(book, monkeypatch):
     monkeypatch.setattr(sheets, "MOST_BYTES", 1_000_000)
     with_rows(book, "forecast", " " * 2_000_000)

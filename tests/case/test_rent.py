@@ -6,11 +6,10 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from solved_case import built
+from solved_case import built, checked
 from tiny_case import fleet, quarter_names, tiny
 
 from procure.case import Case
-from procure.check import check_case
 from procure.errors import InputError
 
 OFFER = {"offer": "o", "site": "provider", "sku": "hgx-h200", "most_units": 4}
@@ -40,12 +39,14 @@ def faults(*offers: dict[str, Any], **stated: Any) -> list[tuple[str, int, str]]
         ({"sku": "hgx-h100", "market_price": "contract_1y"}, 2.65 * 8 * 2190, 4),
     ],
 )
+@pytest.mark.thorough
 def test_a_price_is_paid_by_the_unit_and_quarter(price, usd_per_quarter, term):
     offer = built(case(price))["rent_offers"].iloc[0]
     assert offer["usd_per_quarter"] == pytest.approx(usd_per_quarter)
     assert offer["min_term_quarters"] == term
 
 
+@pytest.mark.thorough
 def test_a_packaged_price_is_a_premise_that_the_plan_rests_on_and_can_be_moved():
     path = "rent_price/hgx-h200/on_demand/usd_per_gpu_hour"
     made = case({"market_price": "on_demand"})
@@ -55,6 +56,7 @@ def test_a_packaged_price_is_a_premise_that_the_plan_rests_on_and_can_be_moved()
     assert path not in case({"usd_per_gpu_hour": 4.5}).rests_on
 
 
+@pytest.mark.thorough
 def test_windows_are_positions_that_leave_room_for_the_term():
     made = built(case({"usd_per_gpu_hour": 1.0, "lead_quarters": 0.5, "min_term_quarters": 2}))["rent_offers"].iloc[0]
     assert (made["first_t"], made["last_start_t"], made["last_t"]) == (1, 2, 2)
@@ -103,6 +105,7 @@ def test_a_location_that_is_spelt_nearly_as_a_site_is_doubted():
 
 
 @pytest.mark.parametrize("instance_gpus", [None, 4])
+@pytest.mark.thorough
 def test_rent_bridges_the_time_before_own_orders_arrive(instance_gpus):
     """Racks come two quarters from now. Ten servers for rent, two of which run, carry what a fleet of ten does."""
     late = {("gb300-nvl72", "available_from"): QUARTERS[2]}
@@ -113,9 +116,9 @@ def test_rent_bridges_the_time_before_own_orders_arrive(instance_gpus):
     if instance_gpus:
         stated["settings"] = {"whole_instances_up_to": 50.0}
     offer = {"usd_per_gpu_hour": 1.0, "most_units": 10}
-    bridge = check_case(case(offer, rented=("o", 2, "2026Q4", QUARTERS[0]), **stated))
-    owned = check_case(tiny(tables={"fleet": fleet(("a", "hgx-h200", 10, "2025Q1", 3e5))}, **stated))
-    few = check_case(case({**offer, "most_units": 1}, **stated))
+    bridge = checked(case(offer, rented=("o", 2, "2026Q4", QUARTERS[0]), **stated))
+    owned = checked(tiny(tables={"fleet": fleet(("a", "hgx-h200", 10, "2025Q1", 3e5))}, **stated))
+    few = checked(case({**offer, "most_units": 1}, **stated))
     told, same, short = (f[f["finding"].str.contains("before own orders")] for f in (bridge, owned, few))
     assert told["quarter"].tolist() == QUARTERS[:2] * (2 if instance_gpus else 1)
     assert told["holds"].all()
@@ -124,12 +127,13 @@ def test_rent_bridges_the_time_before_own_orders_arrive(instance_gpus):
     assert bridge["detail"].str.contains("8 hgx-h200 for rent counted in").sum() == 1
 
 
+@pytest.mark.thorough
 def test_what_can_be_rented_counts_where_arithmetic_asks_what_can_stand():
     """Nothing can be ordered: the case holds because servers are for rent, and they draw nothing at the site."""
     rented = {"usd_per_gpu_hour": 1.0, "most_units": 40}
     workloads = {"chat": {"ttft_s": 5.0}}
     made = case(rented, skus=(), sites=({"power_kw": 500.0, "positions": 0.0},), workloads=workloads)
-    findings = check_case(made)
+    findings = checked(made)
     assert findings["holds"].all()
     offered = findings[findings["item"] == "o"].iloc[0]
     assert "up to 40 hgx-h200 for rent at provider, 2027Q1 to 2027Q3, 17,520 USD a quarter each" in offered["detail"]

@@ -48,6 +48,7 @@ def test_questions_without_time_are_named_and_the_verb_exits_5(desk, capsys):
     assert "not asked for want of time: chat (what else would, alone or together), positions at a" in told
 
 
+@pytest.mark.thorough
 def test_a_name_that_is_none_exits_2(desk, capsys):
     words = ["explain", str(desk / "out"), "--case", str(desk / "case")]
     assert main([*words, "--why-not", "cmy"]) == 2

@@ -105,6 +105,7 @@ def test_a_sweep_that_is_stopped_keeps_the_points_that_are_done():
 
 
 @pytest.mark.parametrize("method", ["decomposed", "whole"])
+@pytest.mark.thorough
 def test_a_wish_to_stop_is_asked_about_inside_the_runs_of_highs(method):
     """True from the second question of the first long run on: nothing is found, and nothing hangs."""
     asked: list[int] = []

@@ -176,6 +176,7 @@ def test_equal_lengths_leave_one_bucket():
 
 
 @pytest.mark.parametrize("route", ["first_prompt", "turns", "cap"])
+@pytest.mark.thorough
 def test_growth_zero_is_the_identity(route):
     grown, still = demand_of_all(growth=0.0, route=route), demand_of_all(quarters=1)
     for quarter, table in grown.buckets.groupby("quarter"):

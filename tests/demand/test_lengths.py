@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tiny_case import tiny
 
@@ -50,7 +50,6 @@ def test_a_fixed_length_stays_a_fixed_length_as_it_grows(length, growth):
         np.testing.assert_allclose(found, length * factor, rtol=1e-9)
 
 
-@settings(max_examples=150, deadline=None)
 @given(
     p50=st.floats(1.0, 1e6),
     to_p90=st.floats(0.0, 1.0),

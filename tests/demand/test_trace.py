@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
@@ -54,14 +54,12 @@ def request(t_ms, blocks, tokens=None, output=10):
 
 
 @given(st.lists(st.integers(-5, 40), max_size=70))
-@settings(deadline=None)
 def test_earlier_larger_counts_pairs(values):
     wanted = [sum(v > value for v in values[:i]) for i, value in enumerate(values)]
     assert earlier_larger(np.array(values, dtype=np.int64)).tolist() == wanted
 
 
 @given(st.lists(st.lists(st.integers(0, 30), min_size=1, max_size=40), max_size=6))
-@settings(deadline=None)
 @pytest.mark.thorough
 def test_stack_distances_are_those_of_a_list_moved_to_front(batches):
     stack, line = LruStack(), []

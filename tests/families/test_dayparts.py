@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import io
 import math
+from functools import cache
 from typing import Any
 
 import pandas as pd
 import pytest
 from rich.console import Console
-from solved_case import Solved, built, planned
+from solved_case import Solved, built, checked, planned
 from tiny_case import by_hours, fleet
 
 import procure
-from procure.check import check_case
 from procure.report import print_plan
 from procure.report.page import render
 from procure.report.sentences.day import day_sentences
@@ -42,7 +42,8 @@ def usable(case: procure.Case) -> float:
     return float(built(case)["skus"].set_index("sku").loc[GB, "usable_share"])
 
 
-@pytest.mark.parametrize("requests_per_day", [1.7e6, 4e6, 12e6])
+@pytest.mark.parametrize("requests_per_day", [1.7e6, 12e6])
+@pytest.mark.thorough
 def test_a_batch_fills_the_night_and_buys_only_what_the_night_does_not_hold(requests_per_day):
     case = by_hours(requests_per_day)
     plan = planned(case, gap=1e-6)
@@ -59,10 +60,12 @@ def test_a_batch_fills_the_night_and_buys_only_what_the_night_does_not_hold(requ
     assert on_top.tables["day"].empty
 
 
+@pytest.mark.thorough
 def test_batch_that_fits_the_night_leaves_the_fleet_of_the_peak():
     assert racks(planned(by_hours(1.7e6), gap=1e-6)) == racks(planned(by_hours(), gap=1e-6))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("requests_per_day", "fits"), [(4e6, True), (12e6, False)])
 def test_what_may_wait_is_shown_in_the_valleys(requests_per_day, fits):
     """None of it beside the peak while the night has room; where it is more, every hour is as full as the others."""
@@ -75,6 +78,7 @@ def test_what_may_wait_is_shown_in_the_valleys(requests_per_day, fits):
         assert busy_at.max() == pytest.approx(level, rel=1e-6)
 
 
+@pytest.mark.thorough
 def test_peaks_at_different_hours_are_not_added_up():
     """Peak and a quarter of another: 1.25, where one peak counts both: 2."""
     apart, together, at_once = (
@@ -86,6 +90,7 @@ def test_peaks_at_different_hours_are_not_added_up():
     assert racks(together) == racks(at_once) == math.ceil(2 * each / usable(by_hours(later=10)))
 
 
+@pytest.mark.thorough
 def test_energy_follows_the_requests_of_the_day_wherever_they_run():
     """The same fleet stands; what work draws above idle is that of as many requests."""
     standing = {"fleet": fleet(("a", GB, 4, "2026Q1", 4e6)).assign(retirable=False)}
@@ -133,36 +138,43 @@ CHANGES: list[tuple[str, str, Any, str]] = [
 ]
 
 
+@cache
+def waiting() -> Solved:
+    """The batch in the night, solved once; nobody changes it."""
+    case = by_hours(4e6)
+    return Solved(case, built(case), planned(case, gap=1e-6))
+
+
+def with_table(name: str, frame: pd.DataFrame) -> procure.Plan:
+    """Its plan with another table."""
+    plan = waiting().plan
+    return procure.Plan(plan.summary, {**plan.tables, name: frame})
+
+
 @pytest.mark.parametrize(("table", "column", "change", "check"), CHANGES)
 def test_each_column_is_held_against_the_others(table, column, change, check):
-    case = by_hours(4e6)
-    plan = planned(case, gap=1e-6)
-    frame = plan.tables[table]
+    frame = waiting().plan.tables[table].copy()
     row = frame.index[frame["quarter"] == "2027Q1"][-1 if table == "day" else 0]
     was = frame.loc[row, column]
     frame.loc[row, column] = was * change if isinstance(change, float | int) else type(was)(change)
-    assert fails(case, plan, check)
+    assert waiting().fails(check, with_table(table, frame))
 
 
-def test_a_row_that_is_left_out_is_named():
-    case = by_hours(4e6)
-    for table, check in (("deferred", WAITS), ("day", TOLD)):
-        plan = planned(case, gap=1e-6)
-        plan.tables[table] = plan.tables[table].iloc[1:]
-        assert fails(case, plan, check)
+@pytest.mark.parametrize(("table", "check"), [("deferred", WAITS), ("day", TOLD)])
+def test_a_row_that_is_left_out_is_named(table, check):
+    assert waiting().fails(check, with_table(table, waiting().plan.tables[table].iloc[1:]))
 
 
 def test_prefill_away_from_its_decode_is_named():
-    case = by_hours(4e6)
-    plan = planned(case, gap=1e-6)
-    frame = plan.tables["deferred"]
+    frame = waiting().plan.tables["deferred"].copy()
     moved = frame[(frame["work"] == "prefill") & (frame["quarter"] == "2027Q1") & (frame["hours"] == "17-09")].index[0]
     frame.loc[moved, "hours"] = "09-17"
     frame.loc[moved, ["requests_per_s", "racks"]] *= 2.0  # the same requests of the day in half the hours
-    assert fails(case, plan, "prefill happens where decode does")
+    assert waiting().fails("prefill happens where decode does", with_table("deferred", frame))
 
 
 @pytest.mark.parametrize("requests_per_day", [1.7e6, 12e6])
+@pytest.mark.thorough
 def test_nics_carry_what_is_placed_in_each_part_of_the_day(requests_per_day):
     """A batch of the night is no dearer than its bytes there; one that is dense moves more than in its mean."""
     case = by_hours(requests_per_day, ttft_s=60.0, figures={(GB, "scale_out_bytes_per_s_per_gpu"): SLOW_NIC})
@@ -179,14 +191,16 @@ def test_nics_carry_what_is_placed_in_each_part_of_the_day(requests_per_day):
     assert level - 1 <= found["used"] <= found["limit"]
 
 
+@pytest.mark.thorough
 def test_decomposition_and_the_whole_program_agree():
     case = by_hours(12e6, later=10)
     parts, whole = (planned(case, gap=1e-6, method=method) for method in ("decomposed", "whole"))
     assert parts.objective_usd == pytest.approx(whole.objective_usd, rel=2e-6)
 
 
+@pytest.mark.thorough
 def test_check_counts_by_the_clock_and_says_what_that_saves():
-    peak, clock = (check_case(by_hours(4e6, dayparts=mode)) for mode in ("peak", "clock"))
+    peak, clock = (checked(by_hours(4e6, dayparts=mode)) for mode in ("peak", "clock"))
     told = [found[found["unit"] == "kW"].iloc[0] for found in (peak, clock)]
     assert told[1]["value"] < 0.9 * told[0]["value"]
     saved = 1 - told[1]["value"] / told[0]["value"]
@@ -201,6 +215,8 @@ def shown(plan: procure.Plan) -> tuple[str, str]:
     return console.file.getvalue(), render(plan)
 
 
+@pytest.mark.usefixtures("unplotted")
+@pytest.mark.thorough
 def test_a_plan_says_how_full_the_hours_are_and_what_waits_for_which():
     plan = planned(by_hours(4e6), gap=1e-6)
     full = plan.tables["day"].query("quarter == '2027Q1'").set_index("hours")
@@ -214,7 +230,8 @@ def test_a_plan_says_how_full_the_hours_are_and_what_waits_for_which():
     assert pool.startswith(wanted)
     assert pool.endswith(f"; {together:,.1f} if all peaks fell together.")
     assert f"{share(night)} at 17-09" in batch
-    assert all(sentence in text for sentence in (pool, batch) for text in shown(plan))
+    texts = shown(plan)
+    assert all(sentence in text for sentence in (pool, batch) for text in texts)
     (lost,) = (sentence for group in loss_sentences(plan) for sentence in group if f"one {GB} fewer" in sentence)
     assert ", all at their own peaks: " in lost  # which the fleet of the busiest hour need not carry
     sheet = next(sheet for sheet in sheets_of(plan) if sheet.name == "Day")
@@ -223,11 +240,13 @@ def test_a_plan_says_how_full_the_hours_are_and_what_waits_for_which():
     assert {cell.content for cell in sheet.cells.values()} >= {"batch", "17-09"}
 
 
+@pytest.mark.usefixtures("unplotted")
+@pytest.mark.thorough
 def test_a_plan_at_one_peak_says_what_the_clock_could_spare_and_is_held_to_it():
     case = by_hours(4e6, dayparts="peak")
     plan = planned(case, gap=1e-6)
     told = plan.summary["coincident_peak"]
-    kw = [check_case(by_hours(4e6, dayparts=mode)).query("unit == 'kW'")["value"].iloc[0] for mode in ("peak", "clock")]
+    kw = [checked(by_hours(4e6, dayparts=mode)).query("unit == 'kW'")["value"].iloc[0] for mode in ("peak", "clock")]
     assert told["spared_share"] == pytest.approx(1 - kw[1] / kw[0])
     assert not any("own peaks" in sentence for group in loss_sentences(plan) for sentence in group)
     (sentence,) = day_sentences(plan)
@@ -243,6 +262,8 @@ def test_a_plan_at_one_peak_says_what_the_clock_could_spare_and_is_held_to_it():
     assert fails(by_hours(4e6), clock, "plan.json agrees with the tables")
 
 
+@pytest.mark.usefixtures("unplotted")
+@pytest.mark.thorough
 def test_where_nothing_waits_and_peaks_fall_together_nothing_is_said():
     plan = planned(by_hours(later=0, dayparts="peak"), gap=1e-6)
     assert day_sentences(plan) == []

@@ -41,6 +41,7 @@ def room_needed_later(retrofit_usd: float, until: str | None = QUARTERS[0]) -> C
     ],
     ids=["taken while it is offered", "lapses", "offered without end"],
 )
+@pytest.mark.thorough
 def test_a_step_is_taken_while_it_is_offered_where_a_retrofit_is_dearer_by_more_than_waiting_saves(
     retrofit_usd, until, built
 ):
@@ -52,9 +53,10 @@ def test_a_step_is_taken_while_it_is_offered_where_a_retrofit_is_dearer_by_more_
         assert plan.tables["expansions"][["expansion", "quarter"]].values.tolist() == [list(built)]
 
 
+@pytest.mark.thorough
 def test_an_order_after_the_end_of_the_offer_is_seen():
     found = solved(room_needed_later(9e5))
-    assert not found.failing(found.plan)
+    assert found.plan.tables["checks"]["holds"].all()
     late = found.plan.tables["expansions"].assign(quarter=QUARTERS[1])
     assert found.seen(Plan(found.plan.summary, {**found.plan.tables, "expansions": late}),
                       "pods, LPX copies and expansions are ones that can be")  # fmt: skip

@@ -7,10 +7,9 @@ import io
 import pandas as pd
 import pytest
 from rich.console import Console
-from solved_case import built, planned
+from solved_case import built, checked, planned
 from tiny_case import linked_sites
 
-from procure.check import check_case
 from procure.errors import InputError
 from procure.report import print_plan
 from procure.report.page import render
@@ -38,6 +37,7 @@ def test_a_site_that_only_decodes_is_served_as_far_as_the_link_goes():
     assert plan.tables["checks"]["holds"].all()
 
 
+@pytest.mark.thorough
 def test_a_full_link_is_named_where_racks_are_as_good_as_full_too():
     """One server prefills 2.46 requests/s and the link carries 2.43: neither alone would serve much more."""
     case = linked_sites(34.0)
@@ -47,6 +47,7 @@ def test_a_full_link_is_named_where_racks_are_as_good_as_full_too():
     assert row["cause"].item() == "nothing that may be bought serves it; link bandwidth is full: a to b"
 
 
+@pytest.mark.thorough
 def test_a_link_wide_enough_is_not_felt():
     plan = planned(linked_sites(200.0))
     assert first(plan, "sla")["served_share"].item() == 1.0
@@ -58,6 +59,7 @@ def test_a_link_wide_enough_is_not_felt():
     assert plan.tables["checks"]["holds"].all()
 
 
+@pytest.mark.thorough
 def test_both_ways_of_solving_agree():
     case = linked_sites(60.0, ("prefill", ""))
     plans = [planned(case, gap=1e-6, method=method) for method in ("decomposed", "whole")]
@@ -65,16 +67,17 @@ def test_both_ways_of_solving_agree():
     assert plans[0].objective_usd == pytest.approx(plans[1].objective_usd, rel=1e-6)
 
 
+@pytest.mark.thorough
 def test_without_a_link_nothing_is_sent_and_the_site_is_not_served():
     case = linked_sites(0.0)
     plan = planned(case)
     assert plan.tables["shipments"].empty
     assert first(plan, "sla")["served_share"].item() == 0.0
     assert first(plan, "sla")["cause"].item() == "prefill and decode do not meet"
-    met = check_case(case).query("finding.str.startswith('Prefill and decode')")
+    met = checked(case).query("finding.str.startswith('Prefill and decode')")
     assert not met["holds"].item()
     assert "no link leads from one that may prefill it" in met["detail"].item()
-    assert check_case(linked_sites(200.0)).query("finding.str.startswith('Prefill and decode')")["holds"].item()
+    assert checked(linked_sites(200.0)).query("finding.str.startswith('Prefill and decode')")["holds"].item()
 
 
 def test_the_first_token_waits_for_the_link():
@@ -91,6 +94,7 @@ ALIKE = {"input_p50_tokens": 7_900, "input_p90_tokens": 8_100, "input_p99_tokens
 """Prompts of about 8,000 tokens: sending one takes 13 s at 0.8 Gbit/s, and 26 ms at 400."""
 
 
+@pytest.mark.thorough
 def test_what_would_be_late_over_the_link_is_prefilled_at_home():
     """H20 needs 11 s for a prompt, H200 1.4 s."""
     case = linked_sites(0.8, ("prefill", ""), 0.0, ttft_s=12.0, **ALIKE)
@@ -101,6 +105,7 @@ def test_what_would_be_late_over_the_link_is_prefilled_at_home():
     assert first(plan, "sla")["ttft_share"].item() == 1.0
 
 
+@pytest.mark.thorough
 def test_what_would_be_late_at_home_is_sent():
     plan = planned(linked_sites(400.0, ("prefill", ""), 0.0, ttft_s=5.0, **ALIKE))
     assert first(plan, "shipments")["requests_per_s"].sum() >= 0.9 * 6.0 - 1e-3
@@ -108,6 +113,7 @@ def test_what_would_be_late_at_home_is_sent():
     assert first(plan, "sla")["ttft_reached_s"].item() < 5.0
 
 
+@pytest.mark.thorough
 def test_late_over_the_link_is_late_where_nothing_else_prefills():
     """All but the tenth that may be late are out of reach, and that tenth is served over the link."""
     plan = planned(linked_sites(0.8, ("prefill", "decode"), 0.0, ttft_s=12.0, **ALIKE))
@@ -118,6 +124,7 @@ def test_late_over_the_link_is_late_where_nothing_else_prefills():
     assert len(first(plan, "shipments"))
 
 
+@pytest.mark.thorough
 def test_rent_is_paid_in_the_quarters_that_use_the_link():
     """The planned quarter must be served; in the look-ahead a request is worth some cents, and rent too much."""
     plan = planned(linked_sites(200.0, usd_per_month=1e7))
@@ -130,6 +137,7 @@ def test_rent_is_paid_in_the_quarters_that_use_the_link():
     assert all(p.tables["checks"]["holds"].all() for p in (plan, cheap))
 
 
+@pytest.mark.thorough
 def test_a_link_that_changes_holds_from_its_quarter_on():
     case = linked_sites()
     later = pd.concat([case.tables["links"], case.tables["links"].assign(from_quarter="2027Q2", latency_s=0.5,
@@ -149,6 +157,8 @@ def test_wrong_links_and_pools_are_refused_together():
     assert said == [("links.csv", "to_site"), ("pools.csv", "sku")]
 
 
+@pytest.mark.usefixtures("unplotted")
+@pytest.mark.thorough
 def test_terminal_page_and_workbook_say_what_a_link_carries():
     plan = planned(linked_sites())
     (sentence,) = links.link_sentences(plan)

@@ -42,6 +42,7 @@ def test_racks_save_where_power_is_short_and_are_set_back_where_it_comes():
     assert busy == pytest.approx([0.97 * 0.97 * 0.75 * n for n in (2 + 4 * 0.9, 2 + 4 * 0.9, 6)])
 
 
+@pytest.mark.thorough
 def test_without_the_choice_the_same_power_leaves_requests_unserved():
     plan = planned(racks_short_of_power("max_p"), gap=1e-4)
     assert plan.status == "short"
@@ -49,18 +50,21 @@ def test_without_the_choice_the_same_power_leaves_requests_unserved():
     assert set(plan.purchases["count"]) == {5}
 
 
+@pytest.mark.thorough
 def test_with_power_enough_nobody_saves_and_the_plan_is_that_of_full_power():
     chosen, full = (planned(racks_short_of_power(mode, power_kw=5_000.0), gap=1e-4) for mode in ("by_quarter", "max_p"))
     assert at_maxq(chosen) == [(6, 0)] * 3
     assert chosen.objective_usd == pytest.approx(full.objective_usd, rel=1e-6)
 
 
+@pytest.mark.thorough
 def test_both_ways_of_solving_agree():
     whole = planned(racks_short_of_power(), gap=1e-4, method="whole")
     assert whole.objective_usd == pytest.approx(saving().plan.objective_usd, rel=1e-4)
     assert at_maxq(whole) == at_maxq(saving().plan)
 
 
+@pytest.mark.thorough
 def test_prefill_that_would_be_late_at_maxq_is_held_at_full_power():
     """The longest prompts of chat are late at any power; more of them would be at nine tenths of it."""
     held = built(racks_short_of_power())["full_power_prefill"]["option"].tolist()
@@ -71,6 +75,7 @@ def test_prefill_that_would_be_late_at_maxq_is_held_at_full_power():
     assert free["full_power_prefill"].empty
 
 
+@pytest.mark.thorough
 def test_no_hardware_without_a_second_mode_has_one():
     made = built(tiny(settings={"power_modes": "by_quarter"}))
     assert all(made[name].empty for name in ("power_modes", "maxq_savings", "full_power_prefill"))
@@ -78,6 +83,7 @@ def test_no_hardware_without_a_second_mode_has_one():
 
 
 @pytest.mark.parametrize("path", ["power_maxq_kw", "maxq_throughput_factor"])
+@pytest.mark.thorough
 def test_the_figures_of_the_mode_are_premises_where_a_plan_may_choose(path):
     at_choice, fixed = racks_short_of_power(), racks_short_of_power("max_p")
     assert f"hardware/{VR}/{path}" in at_choice.rests_on
@@ -106,6 +112,8 @@ def test_more_racks_at_maxq_would_not_do_the_work():
     assert saving().fails("every limit holds", plan)
 
 
+@pytest.mark.usefixtures("unplotted")
+@pytest.mark.thorough
 def test_terminal_page_and_workbook_say_how_many_save():
     plan = saving().plan
     (told,) = modes.mode_sentences(plan)
@@ -118,6 +126,7 @@ def test_terminal_page_and_workbook_say_how_many_save():
     assert modes.mode_sentences(planned(racks_short_of_power("max_p"), gap=1e-4)) == []
 
 
+@pytest.mark.thorough
 def test_check_counts_a_fleet_at_maxq_where_the_plan_may_choose():
     """Six racks stand in the power of five."""
     table = fleet(("a", VR, 6, "2026Q4", 7e6)).assign(retirable=False)

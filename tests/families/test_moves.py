@@ -16,6 +16,8 @@ from procure.report import print_plan
 from procure.report.page import render
 from procure.report.sentences import caches
 
+pytestmark = pytest.mark.thorough
+
 VR, KIT = "vr-nvl72", "ssd-kit-vr-nvl72"
 HBM, DRAM, SSD = f"hbm:{VR}", f"dram:{VR}", f"ssd:{KIT}"
 
@@ -113,11 +115,13 @@ def test_a_case_without_moves_allows_none():
     assert moving("none").fails("caches that move are as stated", plan)
 
 
+@pytest.mark.usefixtures("unplotted")
 def test_terminal_and_page_say_what_moves_where():
     told = caches.move_sentences(moving().plan)
     assert any(f"{HBM} to {SSD}" in sentence for sentence in told)
     console = Console(file=io.StringIO(), width=400)
     print_plan(moving().plan, console)
     assert all(sentence in console.file.getvalue() for sentence in told)
-    assert all(sentence in render(moving().plan) for sentence in told)
+    page = render(moving().plan)
+    assert all(sentence in page for sentence in told)
     assert caches.move_sentences(moving("none").plan) == []

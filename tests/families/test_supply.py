@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import pandas as pd
 import pytest
-from solved_case import built, planned, solved
+from solved_case import built, checked, planned, solved
 from tiny_case import quarter_names, tiny
 
 from procure.case import Case
-from procure.check import check_case
 from procure.errors import InputError
 from procure.families.contents import moves
 from procure.families.wording import Full
@@ -42,6 +41,7 @@ def test_no_more_arrive_than_are_delivered_and_the_supplier_is_the_cause():
     assert full[(full["family"] == "supply") & full["binding"]]["quarter"].tolist() == [QUARTERS[0]]
 
 
+@pytest.mark.thorough
 def test_what_moves_the_limit_is_the_cell_that_states_it():
     case = ramp(1)
     tables = built(case).tables
@@ -59,6 +59,7 @@ def test_a_ramp_that_is_ample_changes_nothing():
     assert planned(ramp(30)).objective_usd == pytest.approx(planned(ramp()).objective_usd, abs=1.0)
 
 
+@pytest.mark.thorough
 def test_quarters_that_are_stated_go_before_the_usual_supply():
     """A quarter that no order of the plan can arrive in limits none."""
     case = ramp(4, figures={(GB, "supply_per_quarter"): 2})
@@ -75,8 +76,9 @@ def test_more_than_is_delivered_is_seen():
     assert "limits" in " ".join(type(found)(ramp(1), few, found.plan).failing(found.plan))
 
 
+@pytest.mark.thorough
 def test_check_says_what_is_delivered_and_from_when_on():
-    said = check_case(ramp(0, 2))
+    said = checked(ramp(0, 2))
     (row,) = said[(said["finding"] == "Orders that can arrive") & (said["item"] == GB)].to_dict("records")
     assert (row["quarter"], row["detail"].split(": ", 2)[2]) == (QUARTERS[2], "0 in 2027Q2, 2 in 2027Q3.")
 

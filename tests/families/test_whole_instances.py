@@ -32,6 +32,7 @@ def racks(plan: Any) -> int:
 
 
 @pytest.mark.parametrize(("rates", "more"), [((0.15, 0.3), 1), ((1.3,), 0)])
+@pytest.mark.thorough
 def test_whole_instances_take_no_more_than_is_told_of_what_stays_fluid(rates, more):
     case = llms(0, *rates)
     fluid, whole = planned(case, gap=1e-6), planned(llms(1_000, *rates), gap=1e-6)
@@ -47,6 +48,7 @@ def test_whole_instances_take_no_more_than_is_told_of_what_stays_fluid(rates, mo
     assert whole.summary["uncounted"] == []
 
 
+@pytest.mark.thorough
 def test_another_figure_or_pool_is_named():
     case = llms(0, 1.3)
     plan = planned(case, gap=1e-6)
@@ -57,6 +59,7 @@ def test_another_figure_or_pool_is_named():
         assert solved.fails("plan.json agrees with the tables", plan)
 
 
+@pytest.mark.thorough
 def test_what_is_next_to_nothing_is_said_too():
     """A silence could mean anything."""
     plan = planned(llms(0, 1.3), gap=1e-6)

@@ -30,7 +30,7 @@ from procure.performance.observations import read_points
 from procure.plan import Plan
 from procure.sizing import load_card
 
-TRIES = int(os.environ.get("PROCURE_FUZZ", "20"))
+TRIES = int(os.environ.get("PROCURE_FUZZ", "12"))
 """Changes of each file."""
 
 FIRST = int(os.environ.get("PROCURE_FUZZ_SEED", "0"))

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pandas as pd
 import pytest
-from solved_case import built
+from solved_case import built, checked
 from tiny_case import rich, tiny
 
-from procure.check import check_case
 from procure.demand import build as demand_of
 
 AGENT = {"scenario": "coding-agentic"}
@@ -56,7 +55,7 @@ def test_growth_that_a_cap_stops_is_said_by_the_check_with_both_means():
         workloads={"agent": {"scenario": "coding-agentic", "context_cap_tokens": 65_536}},
         settings={"isl_growth_per_year": 3.0},
     )
-    findings = check_case(case)
+    findings = checked(case)
     said = findings[findings["limit"].isna() & (findings["unit"] == "context cap")]
     assert len(said) == 1
     assert said["holds"].all()

@@ -6,7 +6,7 @@ from functools import partial
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from performance_fixtures import RULES, HandCard, dense_card, lpx_rack, mla_card, pool, setup
 
@@ -62,7 +62,6 @@ def test_longer_context_never_lets_a_layout_hold_more_streams(name):
         assert np.all(np.diff(streams) <= 1e-6)
 
 
-@settings(deadline=None, max_examples=40)
 @given(
     field=st.sampled_from(
         [
@@ -89,7 +88,6 @@ def test_more_of_any_hardware_never_gives_less_throughput(field, factor, name, c
     assert after >= before * (1 - 1e-5)
 
 
-@settings(deadline=None, max_examples=30)
 @given(
     name=st.sampled_from(POOLS),
     card=st.sampled_from(sorted(CARDS)),
@@ -149,7 +147,6 @@ def test_lengths_that_are_not_positive_are_refused():
         points(pool("hgx-h200"), mla_card(), 0.0, 10.0)
 
 
-@settings(deadline=None, max_examples=40)
 @given(new=st.floats(1, 100_000), prefix=st.floats(0, 400_000), more=st.floats(1, 100_000), name=st.sampled_from(POOLS))
 def test_reuse_saves_prefill_and_more_tokens_cost_more(new, prefix, more, name):
     for law in (prefill_gpu_seconds, partial(prefill_latency_s, queue=Queue(0.75, 0.9))):

@@ -88,6 +88,7 @@ PLANNED = [
 
 
 @pytest.mark.parametrize("path", PLANNED)
+@pytest.mark.thorough
 def test_every_premise_moves_what_rests_on_it(path):
     assert any(moves(Rules.of(changed(path, factor))) for factor in (0.8, 1.2)) == (path not in MOVES_NOTHING)
 

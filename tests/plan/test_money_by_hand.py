@@ -133,6 +133,7 @@ def test_every_line_is_what_the_rules_give(plan):
     assert plan.objective_usd == pytest.approx(sum(wanted.values()), abs=0.01)
 
 
+@pytest.mark.thorough
 def test_all_is_served_at_exactly_the_stated_rates(plan):
     for quarter, need in NEED.items():
         rows = plan.tables["serving"].query("quarter == @quarter")
@@ -142,6 +143,7 @@ def test_all_is_served_at_exactly_the_stated_rates(plan):
             assert busy(plan, table, GB, quarter, "racks") == pytest.approx(wanted, rel=1e-9)
 
 
+@pytest.mark.thorough
 def test_a_million_tokens_cost_what_is_spent_and_used_up(plan):
     """All lines, four old servers at their worth at the start, and 1 M USD paid in advance on the firm order."""
     old = case().catalogue.sku(OLD)

@@ -31,6 +31,7 @@ def bridged() -> Solved:
     return Solved(made, built(made), planned(made, gap=1e-6))
 
 
+@pytest.mark.thorough
 def test_rent_is_paid_quarter_by_quarter_and_owed_to_the_end_of_its_term(bridged):
     unit = 1.5 * 8 * 2190
     rents, cash = bridged.plan.tables["rents"], bridged.plan.tables["cash"]
@@ -43,11 +44,12 @@ def test_rent_is_paid_quarter_by_quarter_and_owed_to_the_end_of_its_term(bridged
     paid = cash[cash["line"] == "rent"]["cash_usd"].sum()
     assert paid == pytest.approx(rents["rent_usd"].sum(), rel=0.05)  # what is owed after the horizon is discounted
     assert bridged.plan.tables["costs"]["npv_usd"].sum() == pytest.approx(bridged.plan.objective_usd)
-    assert not bridged.failing(bridged.plan)
+    assert bridged.plan.tables["checks"]["holds"].all()
     power = cash[(cash["site"] == "provider") & cash["line"].isin(["power", "space", "support", "residual value"])]
     assert power.empty
 
 
+@pytest.mark.thorough
 def test_the_plan_says_what_to_rent(bridged):
     said = rent_sentences(bridged.plan, Span.PLANNED)
     assert any(s.startswith("already rented: 1 hgx-h200 at provider from 2026Q4") for s in said)
@@ -57,6 +59,7 @@ def test_the_plan_says_what_to_rent(bridged):
         assert f"{r['count']} hgx-h200 {r['first_quarter']}-{r['last_quarter']}" in headline(bridged.plan)
 
 
+@pytest.mark.thorough
 def test_the_workbook_holds_with_rent(bridged):
     sheets = {sheet.name: sheet for sheet in workbook(bridged.plan)}
     checks = sheets["Checks"]
@@ -66,6 +69,7 @@ def test_the_workbook_holds_with_rent(bridged):
     assert checks.cells[2, 1].value == "PASS"
 
 
+@pytest.mark.thorough
 def test_what_is_rented_runs_on_in_the_next_case(bridged):
     rows = [(q, "chat", 20.0) for q in [*QUARTERS[1:], "2028Q1"]]
     forecast = pd.DataFrame(rows, columns=["quarter", "workload", "peak_requests_per_s"])

@@ -113,6 +113,12 @@ def forecast_of(rate=10.0):
     return pd.DataFrame(rows, columns=["quarter", "workload", "peak_requests_per_s"])
 
 
+@pytest.fixture(scope="module")
+def rolled():
+    """The case of the next quarter after that plan, with the same forecast; nobody changes it."""
+    return roll(case_of(), plan_of(), forecast_of())
+
+
 def rows_of(rolled, topic):
     table = rolled.differences
     return table[table["topic"] == topic]
@@ -131,32 +137,31 @@ def test_money_of_a_sale_that_is_still_to_come_is_told_and_places_not_yet_free()
     assert rows_of(roll(case_of(), plan_of(sales=[later]), forecast_of()), "sales").empty
 
 
-def test_the_fleet_is_what_stood_at_the_end_of_the_first_quarter():
-    fleet = roll(case_of(), plan_of(), forecast_of()).case.tables["fleet"]
+def test_the_fleet_is_what_stood_at_the_end_of_the_first_quarter(rolled):
+    fleet = rolled.case.tables["fleet"]
     rows = {(r.sku, r.in_service): (r.count, r.paid_usd_per_unit) for r in fleet.itertuples(index=False)}
     assert rows == {("gb200-nvl72", "2025Q3"): (3, 3.7e6), ("vr-nvl72", "2027Q1"): (2, 9e6)}
 
 
-def test_firm_orders_are_those_on_the_way_and_those_placed_in_the_first_quarter():
-    case = case_of()
-    orders = roll(case, plan_of(), forecast_of()).case.tables["orders"]
+def test_firm_orders_are_those_on_the_way_and_those_placed_in_the_first_quarter(rolled):
+    orders = rolled.case.tables["orders"]
     rows = {r.delivery: r for r in orders.itertuples(index=False)}
     assert set(rows) == {"2027Q3", "2027Q4"}
     assert (rows["2027Q3"].count, rows["2027Q3"].price_usd_per_unit) == (3, 9.5e6)
     assert (rows["2027Q4"].count, rows["2027Q4"].price_usd_per_unit) == (2, 1.07e7)
-    milestone = case.catalogue.sku("vr-nvl72").milestone_order
+    milestone = rolled.case.catalogue.sku("vr-nvl72").milestone_order
     assert rows["2027Q4"].paid_share * 1.07e7 == pytest.approx(milestone * 1.05e7)  # nothing of the installation
 
 
-def test_the_horizon_moves_by_one_quarter():
-    rolled = roll(case_of(), plan_of(), forecast_of()).case
-    assert [str(q) for q in rolled.quarters] == [str(Quarter(q) + 1) for q in QUARTERS]
-    assert rolled.name == "small-2027Q2"
+def test_the_horizon_moves_by_one_quarter(rolled):
+    following = rolled.case
+    assert [str(q) for q in following.quarters] == [str(Quarter(q) + 1) for q in QUARTERS]
+    assert following.name == "small-2027Q2"
     standing = [
         ("2027Q2", "north", "gb200-nvl72", "fleet", "2025Q3", 3, 0, 0, 3),
         ("2027Q2", "north", "vr-nvl72", "fleet", "2027Q1", 2, 0, 0, 2),
     ]
-    again = roll(rolled, plan_of(fleet=standing, purchases=[], expansions=[]), _later(forecast_of())).case
+    again = roll(following, plan_of(fleet=standing, purchases=[], expansions=[]), _later(forecast_of())).case
     assert again.name == "small-2027Q3"
 
 
@@ -199,8 +204,7 @@ def test_holds_that_run_keep_what_is_ordered_later_and_rent_that_began_is_contra
     assert rows_of(gone, "reservation")["item"].tolist() == ["hold", "early"]
 
 
-def test_decided_expansions_become_limits_once_they_are_ready():
-    rolled = roll(case_of(), plan_of(), forecast_of())
+def test_decided_expansions_become_limits_once_they_are_ready(rolled):
     sites = rolled.case.tables["sites"].set_index("from_quarter")
     assert sites.loc["2027Q1", "power_kw"] == 10_000
     assert sites.loc["2027Q3", "power_kw"] == 15_000  # decided in Q1, two quarters
@@ -222,8 +226,7 @@ def test_unspent_budget_is_carried_as_the_case_says():
     assert second(budget_carry="none")["2029Q1"] == pytest.approx(1e8)  # assumed, as in the quarter before
 
 
-def test_what_is_assumed_for_the_new_last_quarter_is_said():
-    rolled = roll(case_of(), plan_of(), forecast_of())
+def test_what_is_assumed_for_the_new_last_quarter_is_said(rolled):
     assert (rolled.case.tables["reserved"]["quarter"] == "2029Q1").sum() == 1
     assert (rows_of(rolled, "reserved")["detail"].str.contains("assumed")).all()
     assert (rows_of(rolled, "budget")["detail"].str.contains("assumed")).any()
@@ -247,8 +250,7 @@ def test_actual_fleet_and_orders_replace_the_planned_ones_and_failures_and_slips
 
 
 @pytest.mark.slow
-def test_a_plan_that_came_true_lists_no_failures():
-    rolled = roll(case_of(), plan_of(), forecast_of())
+def test_a_plan_that_came_true_lists_no_failures(rolled):
     planned = rolled.case.given_tables
     same = roll(case_of(), plan_of(), forecast_of(), actual_fleet=planned["fleet"], actual_orders=planned["orders"])
     assert not len(rows_of(same, "fleet"))

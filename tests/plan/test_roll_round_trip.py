@@ -111,6 +111,7 @@ def test_a_fleet_of_nothing_and_no_orders_stay_nothing():
     assert set(rolled.differences.query("topic == 'fleet'")["actual"]) == {"0"}
 
 
+@pytest.mark.thorough
 def test_tables_that_roll_does_not_move_are_kept_as_they_are():
     more = {"figures": {("gb300-nvl72", "price_usd"): 3.9e6}}
     case = case_with(1, [0, 0, 0], 0, [0, 0, 0], **more)
@@ -144,6 +145,7 @@ def case_with_card(folder: Path, card: str) -> Case:
 
 
 @pytest.mark.parametrize("kind", ["inside", "absolute", "above", "with its base", "released folder"])
+@pytest.mark.thorough
 def test_cards_move_with_the_case(tmp_path, kind):
     folder, away = tmp_path / "case", tmp_path / "elsewhere"
     card, place = card_at(away / "mine.json"), "cards/mine.json"
@@ -174,6 +176,7 @@ def test_cards_move_with_the_case(tmp_path, kind):
     assert [c.max_context_tokens for c in again.cards.values()] == [c.max_context_tokens for c in rolled.cards.values()]
 
 
+@pytest.mark.thorough
 def test_a_base_that_changes_changes_the_inputs(tmp_path):
     base = card_at(tmp_path / "cards" / "base.json")
     card_at(tmp_path / "cards" / "mine.json", base="base.json")

@@ -35,6 +35,7 @@ def test_orders_that_slip_into_one_delivery_are_one_order(solved):
     assert (slip.planned, slip.actual) == ("1 in 2027Q2, 2 in 2027Q3", "3 in 2027Q3")
 
 
+@pytest.mark.thorough
 def test_orders_at_different_prices_stay_apart(solved):
     actual = pd.DataFrame(
         [("a", "gb300-nvl72", 1, "2027Q3", 4e6), ("a", "gb300-nvl72", 2, "2027Q3", 5e6)], columns=FIRM

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from solved_case import planned, solved, solved_rich
+from solved_case import Solved, planned, solved, solved_rich
 from tiny_case import tiny
 
 from procure.instance import Instance
@@ -188,6 +188,7 @@ def test_a_hidden_shortfall_is_found(short):
         ({}, 0, "may not be sold"),
     ],
 )
+@pytest.mark.thorough
 def test_a_sale_that_the_terms_do_not_allow_is_found(full, terms, may, fault):
     """The same plan against a case that locks old servers up, whose market takes none, or that keeps them."""
     tables = {
@@ -204,22 +205,20 @@ def test_a_sale_that_the_terms_do_not_allow_is_found(full, terms, may, fault):
 def test_a_sale_in_a_quarter_that_orders_the_same_sku_is_found(full):
     order = full.plan.tables["purchases"].iloc[[0]].assign(sku="hgx-h200", quarter="2027Q1")
     both = pd.concat([full.plan.tables["purchases"], order], ignore_index=True)
-    assert SOLD in full.failing(Plan(full.plan.summary, {**full.plan.tables, "purchases": both}))
+    assert full.fails(SOLD, Plan(full.plan.summary, {**full.plan.tables, "purchases": both}))
 
 
 def test_service_slower_than_promised_is_found(full):
     """The same plan against a case that promises more: every point that serves it is too slow."""
     serve = full.instance["serve"].assign(tps_margin=0.5)
     instance = Instance({**full.instance.tables, "serve": serve}, full.instance.settings)
-    checks = verify(full.plan, full.case, instance).set_index("check")["holds"]
-    assert not checks[TPS]
+    assert Solved(full.case, instance, full.plan).fails(TPS, full.plan)
 
 
 def test_first_tokens_that_come_late_are_found(full):
     prefill = full.instance["prefill"].assign(late_share=1.0)
     instance = Instance({**full.instance.tables, "prefill": prefill}, full.instance.settings)
-    checks = verify(full.plan, full.case, instance).set_index("check")["holds"]
-    assert not checks[TTFT]
+    assert Solved(full.case, instance, full.plan).fails(TTFT, full.plan)
 
 
 @pytest.mark.thorough

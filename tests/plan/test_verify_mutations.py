@@ -238,6 +238,7 @@ def test_bounds_that_contradict_each_other_are_named(full):
         assert full.seen(Plan({**stated, **claim}, full.plan.tables), ABOUT_SUMMARY), claim
 
 
+@pytest.mark.thorough
 def test_causes_are_named_where_they_are_wrong(short):
     sla = short.plan.tables["sla"]
     assert sla["cause"].str.startswith("no deployment").any()

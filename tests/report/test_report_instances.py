@@ -30,6 +30,7 @@ def counted(plan: Plan) -> Plan:
     return Plan(plan.summary, {**plan.tables, "instances": frame("instances", rows)})
 
 
+@pytest.mark.usefixtures("unplotted")
 @pytest.mark.thorough
 def test_what_is_counted_in_whole_and_what_is_not_is_said_everywhere(counted):
     small, others = instances.instance_sentences(counted)
@@ -41,6 +42,7 @@ def test_what_is_counted_in_whole_and_what_is_not_is_said_everywhere(counted):
     assert others.split(":")[1] in render(counted)
 
 
+@pytest.mark.usefixtures("unplotted")
 @pytest.mark.thorough
 def test_a_plan_without_instances_says_nothing_of_them(plan):
     assert instances.instance_sentences(plan) == []

@@ -69,6 +69,7 @@ def test_page_nests_and_fetches_nothing(page: str) -> None:
     assert not re.findall(r"url\((?!#)", text)
 
 
+@pytest.mark.thorough
 def test_ids_are_unique_and_every_reference_has_one(page: str) -> None:
     text = page
     ids = re.findall(r' id="([^"]+)"', text)
@@ -91,6 +92,7 @@ def test_page_money_sums_to_the_objective(plan: Plan) -> None:
     assert sum(row[3] for row in rows) == pytest.approx(plan.objective_usd, rel=1e-12)
 
 
+@pytest.mark.thorough
 def test_page_lists_every_recommended_order_and_no_other_as_such(plan: Plan, page: str) -> None:
     table = page.split("What to order, and when")[1].split("</table>")[0]
     rows = [re.findall(r"<td[^>]*>(.*?)</td>", row) for row in re.findall(r"<tr>(.*?)</tr>", table)]
@@ -108,6 +110,7 @@ def test_a_plan_without_orders_or_caches_has_a_page(plan: Plan) -> None:
     assert "KV caches by tier" not in text
 
 
+@pytest.mark.thorough
 def test_expansions_are_recommended_too(plan: Plan, page: str) -> None:
     assert "2027Q3: order 2 of expansion east wing at dfw (6.0 M USD)" in page
     console = Console(width=160)
@@ -120,6 +123,7 @@ def test_binding_limits_are_named_with_place_time_and_amount(plan: Plan) -> None
     assert binding_sentences(plan) == (["power at osl facility: full in 2029Q1 to 2030Q2 (2,000 kW)."], [])
 
 
+@pytest.mark.usefixtures("unplotted")
 @pytest.mark.slow
 def test_shortfall_is_told_with_its_cause(build_plan: Callable[..., Plan]) -> None:
     plan = build_plan(status="short")
@@ -139,6 +143,7 @@ def test_each_status_reads_differently(build_plan: Callable[..., Plan], status: 
     assert status_sentence(build_plan(status=status)).startswith(words)
 
 
+@pytest.mark.usefixtures("unplotted")
 @pytest.mark.slow
 def test_an_unbounded_plan_is_not_called_within_a_gap(build_plan: Callable[..., Plan]) -> None:
     plan = build_plan(status="limit_with_plan", gap=None, bound_usd=None)

@@ -27,6 +27,7 @@ def with_costs(plan: Plan) -> Plan:
     return Plan(plan.summary, {**plan.tables, "unit_costs": frame("unit_costs", rows)})
 
 
+@pytest.mark.usefixtures("unplotted")
 @pytest.mark.slow
 def test_the_page_shows_costs_beside_the_market_and_warns(plan):
     html = render(with_costs(plan))

@@ -81,6 +81,7 @@ def test_every_sheet_is_there_and_shows_the_verdict(book: Path) -> None:
     assert {sheet.title: sheet["B3"].value for sheet in read} == dict.fromkeys(SHEETS, "PASS")
 
 
+@pytest.mark.thorough
 def test_stored_npv_is_the_objective_and_lines_are_the_costs(book: Path, plan: Plan) -> None:
     total = labelled(book, "Money", A="Total")
     assert total[7].value == pytest.approx(plan.objective_usd, rel=1e-12)
@@ -240,6 +241,7 @@ def test_a_changed_price_moves_the_money_as_the_plan_would(
     assert cells(fresh, values=True)["Checks", "B3"] == "FAIL"
 
 
+@pytest.mark.thorough
 def test_a_plan_without_any_demand_or_order_can_be_reported(plan: Plan, tmp_path: Path) -> None:
     bare = {n: t.iloc[:0] for n, t in plan.tables.items() if n not in ("limits", "checks", "premises")}
     facts = {**plan.summary, "objective_usd": 0.0, "bound_usd": 0.0, "gap": 0.0}

@@ -7,10 +7,9 @@ import dataclasses
 import pandas as pd
 import pytest
 from performance_fixtures import setup
-from solved_case import built
+from solved_case import built, checked
 from tiny_case import rich
 
-from procure.check import check_case
 from procure.check.tables import Finding
 from procure.demand import build as build_demand
 from procure.demand.build import Demand
@@ -71,7 +70,7 @@ def test_the_figure_has_its_schema():
 
 @pytest.mark.thorough
 def test_findings_have_their_schema(case):
-    found = check_case(case)
+    found = checked(case)
     held(Finding, found)
     assert found["finding"].nunique() > 4
 

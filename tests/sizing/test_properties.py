@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from procure.catalogue.fact import packaged_rows
@@ -23,10 +23,8 @@ GROWING = [
     for name, card in CARDS.items()
     if set(card.families) <= {"gqa", "mla"} and "SWA" not in card.description and "chunked" not in card.description
 ]
-quick = settings(max_examples=150, deadline=None)
 
 
-@quick
 @given(names, lengths, lengths, forms, rules)
 def test_stored_bytes_never_shrink_with_length(name, a, b, fmt, rule):
     low, high = sorted((a, b))
@@ -35,21 +33,18 @@ def test_stored_bytes_never_shrink_with_length(name, a, b, fmt, rule):
     assert card.transferred_bytes(low, fmt, rule) <= card.transferred_bytes(high, fmt, rule)
 
 
-@quick
 @given(st.sampled_from(GROWING), lengths, lengths, forms)
 def test_softmax_families_are_linear(name, a, b, fmt):
     card = CARDS[name]
     assert card.stored_bytes(a + b, fmt) == card.stored_bytes(a, fmt) + card.stored_bytes(b, fmt)
 
 
-@quick
 @given(lengths, forms)
 def test_windows_are_bounded(tokens, fmt):
     card = CARDS["mistral-7b-v0.1"]
     assert card.stored_bytes(tokens, fmt) == card.stored_bytes(min(tokens, 4096), fmt)
 
 
-@quick
 @given(names, st.integers(2048, 20_000_000), forms, rules)
 def test_stored_is_at_least_loaded_once_beyond_the_top_k_apart_from_states_written_back(name, tokens, fmt, rule):
     card = CARDS[name]
@@ -58,7 +53,6 @@ def test_stored_is_at_least_loaded_once_beyond_the_top_k_apart_from_states_writt
     assert card.stored_bytes(tokens, fmt, rule) >= card.loaded_bytes(tokens, fmt, rule) - written_back
 
 
-@quick
 @given(names, lengths, forms, rules, st.sampled_from(["stored", "loaded"]))
 def test_components_sum_to_the_total(name, tokens, fmt, rule, quantity):
     card = CARDS[name]
@@ -66,7 +60,6 @@ def test_components_sum_to_the_total(name, tokens, fmt, rule, quantity):
     assert sum(card.components(tokens, fmt, rule, quantity).values()) == total
 
 
-@quick
 @given(names, st.integers(0, 2**45), forms, rules)
 @pytest.mark.thorough
 def test_longest_sequence_fits_and_one_token_more_does_not(name, budget, fmt, rule):
@@ -78,14 +71,12 @@ def test_longest_sequence_fits_and_one_token_more_does_not(name, budget, fmt, ru
         assert card.stored_bytes(longest, fmt, rule) <= budget < card.stored_bytes(longest + 1, fmt, rule)
 
 
-@quick
 @given(st.sampled_from(GROWING), lengths, forms)
 @pytest.mark.thorough
 def test_inverse_of_forward_is_the_identity(name, tokens, fmt):
     assert longest_tokens(CARDS[name], CARDS[name].stored_bytes(tokens, fmt), fmt) == tokens
 
 
-@quick
 @given(names, lengths, forms)
 @pytest.mark.thorough
 def test_inverse_of_forward_returns_a_length_with_the_same_bytes(name, tokens, fmt):
@@ -96,7 +87,6 @@ def test_inverse_of_forward_returns_a_length_with_the_same_bytes(name, tokens, f
     assert longest == UNLIMITED or card.stored_bytes(longest, fmt) == stored
 
 
-@quick
 @given(names, st.lists(st.integers(0, 2**44), min_size=2, max_size=8), forms)
 @pytest.mark.thorough
 def test_longest_sequence_never_shrinks_with_the_budget(name, budgets, fmt):
@@ -104,7 +94,6 @@ def test_longest_sequence_never_shrinks_with_the_budget(name, budgets, fmt):
     assert np.all(np.diff(found) >= 0)
 
 
-@quick
 @given(names, st.integers(1, 2**44), st.integers(1, 5_000_000), forms)
 def test_most_sequences_fit_and_one_more_does_not(name, budget, tokens, fmt):
     card = CARDS[name]
@@ -112,7 +101,6 @@ def test_most_sequences_fit_and_one_more_does_not(name, budget, tokens, fmt):
     assert count * each <= budget < (count + 1) * each
 
 
-@quick
 @given(names, st.integers(1, 5_000_000), forms, rules, st.sampled_from([1, 2, 4, 8]), st.sampled_from([1, 16, 64]))
 def test_an_engine_never_reserves_less_than_the_formula(name, tokens, fmt, rule, ranks, page):
     card = CARDS[name]
@@ -120,7 +108,6 @@ def test_an_engine_never_reserves_less_than_the_formula(name, tokens, fmt, rule,
     assert reserved_bytes(card, tokens, fmt, engine) >= card.stored_bytes(tokens, fmt, rule) * (1 - 1e-12)
 
 
-@quick
 @given(names, st.lists(lengths, min_size=1, max_size=20), forms, rules)
 @pytest.mark.thorough
 def test_arrays_and_single_lengths_agree(name, many, fmt, rule):

@@ -209,6 +209,7 @@ def test_prefill_pools_find_in_hbm_what_was_found_there():
 
 
 @pytest.mark.parametrize("name", ["1P1D", "3P1D"])
+@pytest.mark.thorough
 def test_the_share_that_the_mechanism_gives_is_below_that_of_a_router_which_does_not_let_go(name):
     """Servers of 8 GPUs as homes and a release at 1/0.85 of the load: in the plan's disfavour by 4 to 9 points."""
     shares = instance_of(name, {"1P1D": 57.0, "3P1D": 54.2}[name])["return_shares"]

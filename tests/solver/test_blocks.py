@@ -208,14 +208,16 @@ def test_a_least_that_a_fleet_breaks_is_mended_upwards(adding):
     assert last.shortfall(mended).excess == pytest.approx(0.0, abs=1e-9)
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize(
+    "name", ["tiny", "rich", *(pytest.param(name, marks=pytest.mark.thorough) for name in ("growing", "two sites"))]
+)
 def test_more_of_what_helps_never_raises_what_a_cut_asks_for_and_more_of_what_hurts_never_lowers_it(name):
     compiled = made(name)[1]
     parts = Decomposition(compiled, Options(threads=1))
     helps = compiled.helps[parts.columns]
     draw = np.random.default_rng(1)
     seen = 0
-    for _ in range(6):
+    for _ in range(3):
         fleet_of = np.where(compiled.integer[parts.columns], draw.integers(0, 8, len(parts.columns)), 0.0)
         for objective in ("cost", "shortfall"):
             for outcome in parts.evaluate(fleet_of.astype(float), objective):

@@ -33,6 +33,7 @@ def test_cuts_from_any_multipliers_hold_and_those_of_the_optimum_are_tight():
             assert breach.value(fleet) <= 1e-9
 
 
+@pytest.mark.thorough
 def test_a_column_without_a_bound_gives_no_cut_where_its_price_is_wrong():
     compiled = compile_program(build_program(built(tiny(peaks={"chat": [100.0, 120.0, 130.0, 140.0]}, planned=2))))
     block = Decomposition(compiled, Options(threads=1)).blocks[0]

@@ -71,6 +71,7 @@ def test_orders_of_several_quarters_are_held_together(case):
     assert together.objective_usd == pytest.approx(min(apart), rel=1e-5)
 
 
+@pytest.mark.thorough
 def test_orders_that_cannot_be_placed_leave_no_plan():
     case = tiny(sites=({"positions": 3.0},))
     with pytest.raises(Infeasible, match="positions"):

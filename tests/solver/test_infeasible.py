@@ -56,6 +56,7 @@ def test_a_fleet_that_no_limit_can_hold_is_infeasible_and_the_limit_is_named(sit
 
 
 @pytest.mark.parametrize("method", METHODS)
+@pytest.mark.thorough
 def test_a_least_share_that_cannot_be_served_is_told_with_the_share_that_can(method):
     """One rack fits: it serves 42% of the 110 requests/s of which 95% are asked for."""
     case = tiny(

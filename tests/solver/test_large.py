@@ -23,6 +23,7 @@ def compiled(positions: float) -> Compiled:
     return compile_program(build_program(built(case)))
 
 
+@pytest.mark.thorough
 def test_a_large_program_has_a_plan_before_its_relaxation_and_the_same_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     plain = Decomposition(compiled(8.0), Options(1e-4, threads=1)).solve("cost", 0.0)
     told: list[Progress] = []
@@ -38,6 +39,7 @@ def test_a_large_program_has_a_plan_before_its_relaxation_and_the_same_answer(mo
     assert plain.bound <= found.objective + 1e-6
 
 
+@pytest.mark.thorough
 def test_a_relaxation_that_serves_nothing_ends_the_stage_without_more_questions(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

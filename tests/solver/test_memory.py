@@ -19,6 +19,8 @@ from procure.solver.highs import Options
 from procure.solver.memory import Memory
 from procure.solver.search import Search
 
+pytestmark = pytest.mark.thorough
+
 GAP = 1e-4
 GB, VR = "gb300-nvl72", "vr-nvl72"
 OLD = fleet(("a", "gb200-nvl72", 2, "2025Q1", 3.3e6))

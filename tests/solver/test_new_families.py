@@ -114,6 +114,7 @@ def test_the_quarters_broken_by_a_family_are_cut_off_and_not_an_error(adding, mo
         (half_of_each_served_twice, "twice[1, chat] exceeded by 0.5"),
     ],
 )
+@pytest.mark.thorough
 def test_what_no_fleet_can_mend_is_infeasible_and_the_row_is_told(adding, method, family, told):
     adding(family)
     with pytest.raises(Infeasible) as caught:
@@ -129,6 +130,7 @@ def test_a_sweep_goes_on_beside_a_point_that_nothing_mends(adding):
     assert "served_share" in frame["reason"].iloc[0]
 
 
+@pytest.mark.thorough
 def test_a_column_of_which_more_serves_less_is_not_taken_for_capacity(adding):
     compiled = compile_program(build_program(built(growing())))
     plain = Decomposition(compiled, Options(threads=1))

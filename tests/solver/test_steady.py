@@ -21,6 +21,8 @@ from procure.report import print_plan
 from procure.report.page import render
 from procure.report.sentences import placement
 
+pytestmark = pytest.mark.thorough
+
 OLD, NEW = "gb200-nvl72", "gb300-nvl72"
 
 
@@ -109,6 +111,7 @@ def test_where_no_time_is_left_for_it_the_cheapest_is_shown_and_said_to_be(monke
     assert plan.tables["checks"]["holds"].all()
 
 
+@pytest.mark.usefixtures("unplotted")
 def test_terminal_and_page_say_what_moves_and_what_that_costs():
     plan = steadied().plan
     told = placement.placement_sentence(plan)

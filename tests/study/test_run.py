@@ -77,6 +77,7 @@ def test_a_study_states_what_was_asked_and_what_it_rests_on(whole: tuple[Path, l
     assert {"procure", "python", "highspy", "pyomo"} <= set(record["versions"])
 
 
+@pytest.mark.thorough
 def test_stages_that_a_change_leaves_alone_are_not_run_for_it(whole: tuple[Path, list[Outcome]]) -> None:
     first, *others = whole[1]
     assert "serve chat" in first.stages
@@ -92,6 +93,7 @@ def test_outcomes_are_plans_stored_under_their_numbers(whole: tuple[Path, list[O
         assert sum(outcome.facts["costs"].values()) == pytest.approx(plan.objective_usd)
 
 
+@pytest.mark.thorough
 def test_the_same_study_again_works_nothing_out(whole: tuple[Path, list[Outcome]], monkeypatch: Any) -> None:
     monkeypatch.setattr(Solver, "outcome", lambda *_: pytest.fail("worked out again"))
     assert facts(study().run(whole[0])) == facts(whole[1])
@@ -137,6 +139,7 @@ def test_a_point_that_was_cut_short_by_the_wish_to_stop_is_not_final(tmp_path: P
         (lambda: Study("tornado", case(), CAPS, EFFORT), "tornado"),
     ],
 )
+@pytest.mark.thorough
 def test_another_study_in_its_folder_is_refused_with_what_differs(
     whole: tuple[Path, list[Outcome]], other: Any, named: str
 ) -> None:
