@@ -62,18 +62,21 @@ PROFILE = """<?xml version="1.0" encoding="UTF-8"?>
 
 
 @pytest.fixture(scope="session")
-def recalculate(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Path], Path]:
-    """A copy of a workbook with every formula worked out afresh by LibreOffice, in a profile of its own."""
+def recalculate(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
+    """A copy of a workbook with every formula worked out afresh by LibreOffice, in a profile of its own.
+
+    More workbooks are worked out by the same start, and stand beside the first under their own names.
+    """
     need("soffice")
     profile = tmp_path_factory.mktemp("profile")
     (profile / "user").mkdir()
     (profile / "user" / "registrymodifications.xcu").write_text(PROFILE)
 
-    def run(path: Path) -> Path:
+    def run(path: Path, *more: Path) -> Path:
         out = tmp_path_factory.mktemp("recalculated")
         subprocess.run(
             ["soffice", f"-env:UserInstallation=file://{profile}", "--headless", "--convert-to", "xlsx", "--outdir",
-             str(out), str(path)], check=True, capture_output=True, timeout=240,
+             str(out), *map(str, (path, *more))], check=True, capture_output=True, timeout=240,
         )  # fmt: skip
         return out / path.name
 

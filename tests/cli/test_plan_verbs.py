@@ -147,7 +147,8 @@ def test_wrong_input_exits_2_and_names_the_cell(case, tmp_path, capsys):
     assert "Traceback" not in told
 
 
-@pytest.mark.slow
+@pytest.mark.usefixtures("undrawn")
+@pytest.mark.thorough
 def test_a_limit_with_a_plan_exits_5_and_keeps_the_plan(case, tmp_path, monkeypatch):
     from procure import solver
     from procure.plan import Status
@@ -175,7 +176,8 @@ def test_a_wrong_mps_name_is_refused(case, tmp_path, name):
     assert run("solve", case, "-o", tmp_path / "out", "--write-mps", tmp_path / name) == 2
 
 
-@pytest.mark.slow
+@pytest.mark.usefixtures("undrawn")
+@pytest.mark.thorough
 def test_the_mps_file_is_written_with_its_scale(case, tmp_path):
     assert run("solve", case, "-o", tmp_path / "out", "--write-mps", tmp_path / "p.mps", "--threads", 1) == 0
     assert (tmp_path / "p.mps").read_text().startswith("NAME")
@@ -203,14 +205,13 @@ def test_verify_passes_a_stored_plan_and_finds_a_changed_one(solved, tmp_path, c
     }
 
 
-@pytest.mark.slow
-def test_verify_against_another_case_says_so(case, short_case, tmp_path, capsys):
-    assert run("solve", case, "-o", tmp_path / "out", "--threads", 1) == 0
-    capsys.readouterr()
-    assert run("verify", tmp_path / "out", "--case", short_case) == 7
+@pytest.mark.thorough
+def test_verify_against_another_case_says_so(solved, short_case, capsys):
+    assert run("verify", solved[0] / "out", "--case", short_case) == 7
     assert "FAILS  the plan answers this case" in capsys.readouterr().out
 
 
+@pytest.mark.usefixtures("undrawn")
 @pytest.mark.slow
 def test_verify_of_a_case_that_is_gone_or_no_result_is_wrong_input(case, tmp_path, capsys):
     assert run("verify", tmp_path) == 2

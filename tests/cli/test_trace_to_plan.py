@@ -14,6 +14,7 @@ from procure.plan import Plan
 TRACE = Path(__file__).parents[1] / "demand" / "traces" / "mooncake_conversation.jsonl.gz"
 
 
+@pytest.mark.usefixtures("undrawn")
 @pytest.mark.slow
 def test_what_trace_writes_is_a_case_that_solves_and_rests_on_the_trace(tmp_path):
     assert main(["trace", str(TRACE), "-o", str(tmp_path / "trace"), "--workload", "talk", "--service-tps", "30"]) == 0
