@@ -175,6 +175,7 @@ def agreement(tables: Tables, settings: Settings, catalogue: Catalogue, cards: M
     faults += _owned(tables, catalogue, quarters)
     faults += _between_sites(tables, catalogue)
     faults += _second_site(tables, settings)
+    faults += _second_pod(tables, settings)
     faults += rent.agreement(tables, catalogue, quarters)
     faults += orders.agreement(tables["orders"])
     faults += reservations.agreement(tables)
@@ -186,12 +187,24 @@ def _second_site(tables: Tables, settings: Settings) -> list[Fault]:
     sites = sorted({str(row["site"]) for _, _, row in _rows(tables, "sites")})
     if len(sites) != 1:
         return []
-    expected = f"A second site in sites.csv: without {sites[0]} nothing is left. Or none, n+1 or n+2."
-    both = ResilienceKind.TWO_SITES
-    if settings.resilience == both:
-        return [Fault(FILE, 0, "resilience", both, expected)]
-    asking = [(file, line) for file, line, row in _rows(tables, "workloads") if row["resilience"] == both]
-    return [Fault(file, line, "resilience", both, expected) for file, line in asking]
+    expected = f"A second site in sites.csv: without {sites[0]} nothing is left. Or none, n+1, n+2 or pod."
+    return _asked(tables, settings, ResilienceKind.TWO_SITES, expected)
+
+
+def _second_pod(tables: Tables, settings: Settings) -> list[Fault]:
+    """A workload that survives the loss of a pod is served in another one."""
+    if any(float(row["pods_max"] or 0) > 1 for _, _, row in _rows(tables, "sites")):
+        return []
+    expected = "pods_max of 2 or more at some site in sites.csv: without its one pod nothing is left. Or n+1 or n+2."
+    return _asked(tables, settings, ResilienceKind.POD, expected)
+
+
+def _asked(tables: Tables, settings: Settings, kind: ResilienceKind, expected: str) -> list[Fault]:
+    """A fault wherever a case asks to survive what it cannot: in its settings, or by workload."""
+    if settings.resilience == kind:
+        return [Fault(FILE, 0, "resilience", kind, expected)]
+    asking = [(file, line) for file, line, row in _rows(tables, "workloads") if row["resilience"] == kind]
+    return [Fault(file, line, "resilience", kind, expected) for file, line in asking]
 
 
 def _between_sites(tables: Tables, catalogue: Catalogue) -> list[Fault]:

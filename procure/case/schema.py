@@ -165,14 +165,15 @@ class Workload(Row):
         "Share of requests that must meet their TTFT.", unit="fraction", empty=_SETTING, maximum=1.0, above=0.0
     )
     resilience: str = col(
-        "What it is still served after: the loss of one or two units of each pool of a site (n+1, n+2), of any one "
-        "site (two_sites), or nothing (none). Workloads that ask for less may be shed then.",
+        "What it is still served after: the loss of one or two units of each pool of a site (n+1, n+2), of one unit "
+        "of each and of any one pod of a site (pod), of any one site (two_sites), or nothing (none). Workloads that "
+        "ask for less may be shed then.",
         empty=_SETTING,
         choices=tuple(ResilienceKind),
     )
     cache_loss: str = col(
-        "Which caches may be lost while it is served: those of any one store of a site, all of them (cold_start), or "
-        "none.",
+        "Which caches may be lost while it is served: those of one CMX rack of a site, of any one store of a site, "
+        "all of them (cold_start), or none.",
         empty=_SETTING,
         choices=tuple(CacheLoss),
     )

@@ -69,13 +69,13 @@ class Settings(BaseModel):
         "fail and how long they take to repair."
     )
     spare_share: float = Field(ge=0, lt=1, description="Share of working units held in reserve.")
-    resilience: Literal["none", "n+1", "n+2", "two_sites"] = Field(
+    resilience: Literal["none", "n+1", "n+2", "pod", "two_sites"] = Field(
         description="What every workload is still served after: nothing, the loss of one or two units of each pool "
-        "of a site (n+1, n+2), or the loss of any one site (two_sites)."
+        "of a site (n+1, n+2), of one unit of each and of any one pod of a site (pod), or of any one site (two_sites)."
     )
-    cache_loss: Literal["none", "store", "cold_start"] = Field(
-        description="Which caches may be lost while every workload is served: none, those of any one store of a site "
-        "(store), or all of them (cold_start)."
+    cache_loss: Literal["none", "cmx_rack", "store", "cold_start"] = Field(
+        description="Which caches may be lost while every workload is served: none, those of one CMX rack of a site "
+        "(cmx_rack), those of any one store of a site (store), or all of them (cold_start)."
     )
     energy_share_of_nameplate_prefill: float = Field(
         ge=0, le=1, description="Draw of a GPU unit busy with prefill, of its maximum; for energy, not for limits."

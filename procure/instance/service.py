@@ -128,7 +128,8 @@ def resilience_table(case: Case) -> pd.DataFrame:
     for r in given.Workload.rows(case.tables["workloads"]):
         asked, caches = ResilienceKind(r.resilience), CacheLoss(r.cache_loss)
         if asked is not ResilienceKind.NONE or caches is not CacheLoss.NONE:
-            rows.append(Resilience(r.workload, asked.units_down, int(asked.site_down), caches))
+            down = asked.units_down, int(asked.pod_down), int(asked.site_down)
+            rows.append(Resilience(r.workload, *down, caches))
     return Resilience.frame(sorted(rows, key=lambda row: row.workload))
 
 

@@ -324,8 +324,9 @@ class Resilience(Row):
 
     workload: str = col("workload", key=True, reference="workloads.workload")
     units_down: int = col("units of each pool of a site that may be down at once", unit="units")
+    pod_down: int = col("1 where any one pod of a site may be down")
     site_down: int = col("1 where any one site may be down")
-    cache_loss: CacheLoss = col("caches that may be lost: none, those of a store, or all (cold_start)")
+    cache_loss: CacheLoss = col("caches that may be lost: none, those of a CMX rack, of a store, or all (cold_start)")
 
 
 @row("short_prices")

@@ -335,8 +335,10 @@ class Survival(Row):
 
     quarter: str = col(_QUARTER, kind="quarter", key=True)
     site: str = col("site of the loss", key=True)
-    loss: Lost = col("rack, cmx_rack, store, caches (all of them) or site", key=True, word="kind of loss")
-    lost: str = col("SKU of which one unit is lost, store, or site", key=True)
+    loss: Lost = col(
+        "rack, two_racks, pod, cmx_rack, store, caches (all of them) or site", key=True, word="kind of loss"
+    )
+    lost: str = col("SKU of which units are lost, store, pod, or site", key=True)
     sku: str = col("SKU that the loads work on", word="SKU", key=True)
     racks_needed: float = col("units that they take after it", unit="units", word="units needed")
     racks_there: float = col(

@@ -100,6 +100,7 @@ def render(plan: Plan, why: Explanation | None = None) -> str:
         parts_of_day=parts_of_day(plan),
         instances=instances.instance_sentences(plan),
         losses=losses.loss_sentences(plan),
+        not_held=losses.NOT_HELD,
         spans=[span.word for span in Span],
         causes=outcome.causes(plan, Span.PLANNED),
         later_causes=outcome.causes(plan, Span.LOOKAHEAD),

@@ -80,14 +80,20 @@ def _say(console: Console, label: str, sentences: Iterable[str], style: str = "b
 
 
 def _losses(plan: Plan) -> Iterator[str]:
-    """The losses that take most in words, and how many others there are."""
+    """The losses that take most, what every workload takes without its caches, and how many others there are."""
     heavy, light = losses.loss_sentences(plan)
-    yield from heavy[:LOSSES]
-    told = [(len(heavy) - LOSSES, "after which loads are short"), (len(light), "that what is left carries")]
-    for number, kind in told:
+    said = list(dict.fromkeys(heavy[:LOSSES] + losses.cache_sentences(plan)))
+    yield from said
+    untold = [
+        (len(set(heavy) - set(said)), "after which loads are short"),
+        (len(set(light) - set(said)), "that what is left carries"),
+    ]
+    for number, kind in untold:
         if number > 0:
-            counted = f"{number:,} {'more ' if heavy else ''}{'loss' if number == 1 else 'losses'}"
+            counted = f"{number:,} {'more ' if said else ''}{'loss' if number == 1 else 'losses'}"
             yield f"{counted} {kind} (see the page)"
+    if said or light:
+        yield f"{losses.NOT_HELD}."
 
 
 def _token_line(whose: str, tokens: str, usd: float, market: float, ratio: float) -> str:

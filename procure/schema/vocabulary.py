@@ -48,28 +48,31 @@ class Resource(StrEnum):
 
 
 class ResilienceKind(StrEnum):
-    """What a workload is still served after: units of each pool of a site that are down, or a site that is."""
+    """What a workload is still served after: units of each pool of a site that are down, a pod that is, or a site."""
 
     units_down: int
+    pod_down: bool
     site_down: bool
 
-    def __new__(cls, name: str, units_down: int = 0, site_down: bool = False) -> Self:
+    def __new__(cls, name: str, units_down: int = 0, pod_down: bool = False, site_down: bool = False) -> Self:
         """A member with its attributes; those that exist are found by their name alone."""
         member = str.__new__(cls, name)
         member._value_ = name
-        member.units_down, member.site_down = units_down, site_down
+        member.units_down, member.pod_down, member.site_down = units_down, pod_down, site_down
         return member
 
     NONE = "none"
     N_PLUS_1 = "n+1", 1
     N_PLUS_2 = "n+2", 2
-    TWO_SITES = "two_sites", 0, True
+    POD = "pod", 1, True
+    TWO_SITES = "two_sites", 0, False, True
 
 
 class CacheLoss(StrEnum):
     """Which caches may be lost while a workload is served."""
 
     NONE = "none"
+    CMX_RACK = "cmx_rack"
     STORE = "store"
     COLD_START = "cold_start"
 
@@ -78,6 +81,8 @@ class Lost(_Worded):
     """What a fleet loses at a time."""
 
     RACK = "rack", "one unit"
+    TWO_RACKS = "two_racks", "two units"
+    POD = "pod", "one pod"
     CMX_RACK = "cmx_rack", "one CMX rack with its caches"
     STORE = "store", "one store with its caches"
     CACHES = "caches", "all caches"

@@ -50,6 +50,35 @@ def test_two_instances_on_a_server_each_have_one_more_for_each_that_may_be_down(
     assert bought(replicas({"chat": 1.6}, resilience=resilience)) == servers
 
 
+def test_a_plan_that_may_lose_two_units_says_what_two_take():
+    told = {
+        r.loss: r for r in planned(replicas({"chat": 1.6}, resilience="n+2")).rows(Survival) if r.quarter == "2027Q1"
+    }
+    assert (told[Lost.RACK].racks_there, told[Lost.TWO_RACKS].racks_there) == (3, 2)
+    assert told[Lost.TWO_RACKS].racks_needed == 2
+    assert told[Lost.TWO_RACKS].asked == told[Lost.RACK].asked == "chat"
+
+
+@pytest.mark.parametrize(("pods", "racks"), [(2, 4), (3, 3)])
+def test_racks_are_spread_over_all_pods_so_that_those_outside_the_fullest_carry_all(pods, racks):
+    """Eleven instances of 8 GPUs take two racks of nine: two of four are left of two pods, two of three of three."""
+    loads = {"a": 4.6, "b": 4.6, "c": 0.6}
+    case = replicas(loads, "vr-nvl72", ({"positions": 20.0, "pods_max": pods},), resilience="pod")
+    assert bought(case) == racks
+    plan = planned(case)
+    assert set(plan.tables["pods"]["pods"]) == {pods}
+    row = next(r for r in plan.rows(Survival) if r.loss is Lost.POD)
+    assert (row.racks_needed, row.racks_there, row.asked) == (pytest.approx(11 / 9), 2, "a, b, c")
+
+
+def test_one_pod_cannot_be_two():
+    with pytest.raises(InputError) as told:
+        tiny(settings={"resilience": "pod"}, sites=({"pods_max": 1},))
+    fault = told.value.faults[0]
+    assert (fault.file, fault.column, fault.value) == ("case.toml", "resilience", "pod")
+    assert "pods_max of 2 or more" in fault.expected
+
+
 @pytest.mark.parametrize(("resilience", "racks"), [("none", 1), ("n+1", 2)])
 @pytest.mark.thorough
 def test_small_llms_that_share_a_rack_share_the_one_that_stands_by(resilience, racks):

@@ -66,7 +66,7 @@ def replicas(service: Any, t: int) -> dict[tuple[Llm, str, str], tuple[Replica, 
         whole = few and _worth_counting(service, t, served, decode, prefill)
         both = {pool: _both(service, sizes, prefill[pool], pool) for (pool, lpx), sizes in decode.items() if not lpx}
         mixed = _one_for_both(service, decode, prefill, both)
-        down = max({"n+1": 1, "n+2": 2}.get(service.workloads[w].resilience, 0) for w in workloads)
+        down = max({"n+1": 1, "n+2": 2, "pod": 1}.get(service.workloads[w].resilience, 0) for w in workloads)
         for (pool, lpx), sizes in decode.items():
             if lpx or not mixed:
                 best = min(sizes, key=lambda x: (x.standing(down), x.gpus))

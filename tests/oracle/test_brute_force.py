@@ -472,6 +472,25 @@ def drives_may_be_lost() -> Any:
     return case.replace(settings={"cache_loss": "store"}), {**most, VR: 3}
 
 
+def a_cmx_rack_may_be_lost() -> Any:
+    """Of four CMX racks, all that two pods hold, a quarter of the hits is lost; of fewer more than they bring."""
+    figures = {(VR, "dram_usable_share_kv"): 0.001, (VR, "hbm_bytes_per_gpu"): 55e9,
+               ("cmx-rack", "enclosures_per_rack"): 1, ("cmx-enclosure", "price_usd"): 60_000}  # fmt: skip
+    standing = fleet(("a", VR, 4, "2026Q4", 7e6)).assign(retirable=False)
+    case = tiny(skus=("cmx-rack", "cmx-enclosure"), peaks={"agent": [25.5, 20, 20]}, workloads=AGENT, sites=places(14),
+                figures=figures, tables={"fleet": standing},
+                settings={"cache_loss": "cmx_rack"})  # fmt: skip
+    return case, {"cmx-rack": 4, "cmx-enclosure": 4}
+
+
+def a_pod_may_be_lost() -> Any:
+    """Chat is shed, agents are served by two racks of three, without the third of their caches that lies in the pod."""
+    workloads = {"agent": {**AGENT["agent"], "resilience": "pod"}}
+    peaks = {"chat": [10, 20, 20], "agent": [40, 44, 44]}
+    case = tiny(skus=(VR,), peaks=peaks, workloads=workloads, sites=({"positions": 8.0, "pods_max": 3},))
+    return case, {VR: 4}
+
+
 def an_lpx_rack_may_be_down() -> Any:
     """A copy takes two of three LPX racks: one is to spare as it is. The rack beside them needs a second one."""
     return lpx_copies(12.0, 5, resilience="n+1")
@@ -576,6 +595,8 @@ CASES: list[tuple[Callable[[], Any], set[str], set[str]]] = [
     (a_small_llm_whose_neighbour_is_shed, {"hgx-h200"}, {"racks for whole instances"}),
     (one_workload_survives_two_racks_down, {GB}, {"units left after a loss"}),
     (drives_may_be_lost, {VR, KIT}, {"units left after a loss"}),
+    (a_cmx_rack_may_be_lost, {"cmx-rack", "cmx-enclosure"}, {"units left after a loss"}),
+    (a_pod_may_be_lost, {VR}, {"units left after a loss"}),
     (an_lpx_rack_may_be_down, {VR, "lpx"}, {"units left after a loss"}),
     (two_sites_each_able_to_carry_it, {"hgx-h200"}, {"units left after a loss"}),
     (racks_at_maxq, {VR}, set()),

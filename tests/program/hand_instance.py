@@ -228,7 +228,7 @@ def linked(tables: dict[str, pd.DataFrame], bytes_per_s: float, late_share: floa
 
 def asks(tables: dict[str, pd.DataFrame], **asked: Any) -> None:
     """The workload asks to survive a loss: one unit of each pool down unless something else is stated."""
-    row = {"workload": W, "units_down": 1, "site_down": 0, "cache_loss": "none", **asked}
+    row = {"workload": W, "units_down": 1, "pod_down": 0, "site_down": 0, "cache_loss": "none", **asked}
     rows(tables, "resilience", tuple(row[column] for column in TABLES["resilience"].by_column))
 
 

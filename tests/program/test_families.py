@@ -350,6 +350,12 @@ def a_site_may_be_down(tables: Tables) -> None:
     asks(tables, units_down=0, site_down=1)
 
 
+def a_cmx_rack_may_be_lost(tables: Tables) -> None:
+    """Racks cost a million, a CMX rack with its enclosure a fifth of it: more of them lose less of the hits at once."""
+    store(tables, "cmx")
+    asks(tables, units_down=0, cache_loss="cmx_rack")
+
+
 def few_positions(tables: Tables) -> None:
     edit(tables, "site_limits", {}, limit=12.0)
 
@@ -527,7 +533,9 @@ BINDING: dict[str, Any] = {
     "lpx_copies_within_pods": pods_hold_one_copy_each,
     "units_left": a_rack_may_be_down,
     "copies_left_in_pods": one_pod_for_each_copy_and_a_site_may_be_down,
+    "caches_in_parts": a_cmx_rack_may_be_lost,
     "work_after_loss": a_rack_may_be_down,
+    "spared_by_hits": a_cmx_rack_may_be_lost,
     "instances_after_loss": a_rack_of_instances_may_be_down,
     "copies_after_loss": an_lpx_rack_may_be_down,
     "used_where_served": a_rack_may_be_down,
@@ -595,6 +603,11 @@ def small_loads_in_an_ample_fleet(tables: Tables) -> None:
 def a_rack_down_of_an_ample_fleet(tables: Tables) -> None:
     ample_fleet(tables)
     asks(tables)
+
+
+def a_cmx_rack_lost_of_an_ample_fleet(tables: Tables) -> None:
+    ample_fleet(tables)
+    a_cmx_rack_may_be_lost(tables)
 
 
 def a_rack_of_instances_down_of_an_ample_fleet(tables: Tables) -> None:
@@ -764,6 +777,7 @@ INERT: dict[str, Any] = {
     "lpx_copies_within_racks": lpx_that_stands_already,
     "lpx_copies_within_pods": lpx_copy_hardly_used,
     **dict.fromkeys(("units_left", "work_after_loss", "used_where_served"), a_rack_down_of_an_ample_fleet),
+    **dict.fromkeys(("caches_in_parts", "spared_by_hits"), a_cmx_rack_lost_of_an_ample_fleet),
     **dict.fromkeys(("copies_left_in_pods", "copies_after_loss"), an_lpx_rack_down_of_many),
     "instances_after_loss": a_rack_of_instances_down_of_an_ample_fleet,
     "served_elsewhere": a_site_down_of_two_ample_ones,

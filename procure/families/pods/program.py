@@ -14,6 +14,7 @@ from procure.program.decided import Decided
 from procure.program.declare import first_stage, first_stage_rows
 from procure.program.index import Index
 from procure.program.linear import Terms
+from procure.program.losses import losses
 from procure.program.part import Part
 from procure.program.sales import leaving, there
 from procure.rules.places import POD_PLACES, pod_places
@@ -61,8 +62,11 @@ def pods_stay(m: Any, index: Index) -> None:
 
 
 def pods(d: Decided) -> pd.DataFrame:
-    """Pods that the racks need: opening one costs nothing by itself, so the solver may open more than that."""
-    leaves = d.index.of(leaving)
+    """Pods that the racks need: opening one costs nothing by itself, so the solver may open more than that.
+
+    All that a site may have where workloads survive the loss of one, since racks are then spread evenly over them.
+    """
+    leaves, spread = d.index.of(leaving), any(loss.pod for loss in d.index.of(losses).values())
     fleet, copies = d.table("fleet"), Copies.rows(d.table("lpx_copies"))
     rows = []
     for site in d.index.sites:
@@ -79,7 +83,7 @@ def pods(d: Decided) -> pd.DataFrame:
             needed = [math.ceil(count / getattr(per_pod, kind)) for kind, count in taken.items() if count]
             set_up = [r for r in copies if (r.quarter, r.site) == (d.names[t], site)]
             needed += [math.ceil(r.copies / d.index.copies[r.card, r.sku].copies_per_pod) for r in set_up]
-            opened = max([opened, *needed])
+            opened = int(per_pod.pods_max) if spread else max([opened, *needed])
             rows.append((d.names[t], site, opened))
     return frame("pods", rows)
 

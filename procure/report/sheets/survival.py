@@ -8,6 +8,7 @@ from procure.plan import Plan
 from procure.plan.tables import Survival
 from procure.report.cells import Expr, either, largest
 from procure.report.layout import Timeline, TimeSheet, over_time
+from procure.report.sentences.losses import NOT_HELD
 
 _OF = Survival.schema.by_column
 _KEYS = ("sku", "site", "loss", "lost")
@@ -15,7 +16,7 @@ _KEYS = ("sku", "site", "loss", "lost")
 
 def survival_sheet(plan: Plan, timeline: Timeline) -> TimeSheet:
     """Units needed and left (solver output) after every loss, and the share that is not there (a formula)."""
-    purpose = "Units that the loads of a pool take after a loss, and those left for them. Nothing is shed here."
+    purpose = f"Units that the loads of a pool take after a loss, and those left. Nothing is shed here. {NOT_HELD}."
     book = TimeSheet("Survival", "What a loss takes", purpose, timeline)
     table = plan.tables["survival"]
     needed, there = (over_time(table, list(_KEYS), c, timeline, empty=None) for c in ("racks_needed", "racks_there"))

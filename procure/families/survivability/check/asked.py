@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 
-from procure.families.survivability.check.jobs import DUST, After
+from procure.families.survivability.check.jobs import DUST, After, Job
 from procure.instance import Instance
 from procure.instance.tables import PoolRole, Prefill, Resilience, Serve
 from procure.plan.limits import Rows
 from procure.plan.plan import Plan
 from procure.plan.standing import Standing
-from procure.plan.tables import Fallback
+from procure.plan.tables import Copies, Fallback
 from procure.plan.tolerance import differ, unlike
 from procure.schema import RECOMPUTE, Role, SkuKind
 
@@ -19,15 +19,28 @@ from procure.schema import RECOMPUTE, Role, SkuKind
 def limits(s: Standing, rows: Rows) -> None:
     """Units that workloads which survive a loss take after it, of those that are left."""
     after = After(s)
-    for name, jobs, down in after.asked():
+    for name, jobs, down, pod in after.asked():
         busy = after.capped if down else after.usable
         for place, needed in sorted(after.units(jobs, busy).items()):
             quarter, site, sku = place
             lpx = s.sku[sku].kind is SkuKind.LPX
-            if needed > DUST:
+            if needed > DUST and not (lpx and pod):
+                own = s.own[place] - s.reserved[place]
+                gone = own - after.without_pod(own, quarter, site) if pod else down
                 share = s.sku[sku].present_share if lpx and not down else 1.0
                 rows.add("units left after a loss", quarter, site, f"{sku}, {name}", needed,
-                         share * s.at_work(*place) - down, "racks")  # fmt: skip
+                         share * s.at_work(*place) - gone, "racks")  # fmt: skip
+        if pod:
+            _copies_outside(after, jobs, rows)
+
+
+def _copies_outside(after: After, jobs: list[Job], rows: Rows) -> None:
+    """LPX copies that workloads which survive the loss of a pod take, of those outside the fullest one."""
+    there = {(r.quarter, r.site, r.card, r.sku): r.copies for r in Copies.rows(after.s.tables["lpx_copies"])}
+    for key, needed in sorted(after.copies(jobs).items()):
+        quarter, site, card, lpx = key
+        left = after.without_pod(there.get(key, 0), quarter, site)
+        rows.add("LPX copies left after a loss", quarter, site, f"{card} on {lpx}, pod", needed, left, "copies")
 
 
 def elsewhere(plan: Plan, instance: Instance) -> Iterable[str]:

@@ -5,15 +5,14 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from typing import NamedTuple
 
-from procure.families.survivability.check.jobs import After, Job, Place
+from procure.families.survivability.check.jobs import After, Job, Place, after_loss
 from procure.instance import Instance
 from procure.instance.tables import PoolRole, Resilience
 from procure.plan.plan import Plan
 from procure.plan.standing import Standing
-from procure.plan.tables import Survival
+from procure.plan.tables import Copies, Survival
 from procure.plan.tolerance import differ
 from procure.rules.failures import likely_down
 from procure.schema import CacheLoss, Lost, Role, SkuKind, Tier
@@ -43,14 +42,16 @@ def _found(after: After) -> dict[tuple[str, str, Lost, str, str], Row]:
         there = s.at_work(*place)
         needed = after.units(jobs, after.capped)[place]
         down = likely_down(int(s.own[place] - s.reserved[place]), s.sku[sku].availability)
-        found[quarter, site, Lost.RACK, sku, sku] = Row(needed, there - 1, {j.workload for j in jobs}, down)
+        names = {j.workload for j in jobs}
+        found[quarter, site, Lost.RACK, sku, sku] = Row(needed, there - 1, names, down)
+        if any(w in after.asks and after.asks[w].units_down == 2 for w in names):
+            found[quarter, site, Lost.TWO_RACKS, sku, sku] = Row(needed, there - 2, names, down)
+        if s.sku[sku].pod_slots or s.sku[sku].kind is SkuKind.LPX:
+            found[quarter, site, Lost.POD, "pod", sku] = Row(*_pod_lost(after, place, jobs), names, 0)
     for place, jobs in pools.items():
         quarter, site, sku = place
         for kind, lost, shares in _cache_losses(after, place, jobs):
-            left = [
-                replace(j, racks=j.racks + shares.get(j.store, 0.0) * (j.full_racks - j.racks)) if j.store else j
-                for j in jobs
-            ]
+            left = [after_loss(j, shares.get(j.store, 0.0)) for j in jobs]
             concerned = {j.workload for j in jobs if j.store in shares}
             needed = after.units(left, after.usable)[place]
             found[quarter, site, kind, lost, sku] = Row(needed, s.at_work(*place), concerned, 0)
@@ -58,6 +59,21 @@ def _found(after: After) -> dict[tuple[str, str, Lost, str, str], Row]:
             every = [j for other in s.sites for j in pools.get((quarter, other, sku), [])]
             found[quarter, site, Lost.SITE, site, sku] = _site_lost(after, place, every, {j.workload for j in jobs})
     return found
+
+
+def _pod_lost(after: After, place: Place, jobs: list[Job]) -> tuple[float, float]:
+    """Units that jobs take after the loss of a pod, and those outside it: of LPX whole copies of their cards."""
+    s, (quarter, site, sku) = after.s, place
+    if s.sku[sku].kind is SkuKind.LPX:
+        cards = {j.card for j in jobs if j.lpx_sku == sku}
+        copies = [r for r in Copies.rows(s.tables["lpx_copies"]) if (r.quarter, r.site, r.sku) == place]
+        outside = sum(after.per_copy[r.card, sku] * after.without_pod(r.copies, quarter, site)
+                      for r in copies if r.card in cards)  # fmt: skip
+        return after.units(jobs, after.usable)[place], outside
+    own = s.own[place] - s.reserved[place]
+    left = [after_loss(j, after.pod_share(j)) if j.store else j for j in jobs]
+    gone = own - after.without_pod(own, quarter, site)
+    return after.units(left, after.usable)[place], s.at_work(*place) - gone
 
 
 def _site_lost(after: After, place: Place, every: list[Job], concerned: set[str]) -> Row:
@@ -85,9 +101,8 @@ def _cache_losses(after: After, place: Place, jobs: list[Job]) -> Iterator[tuple
     if len(stores) > 1:
         yield Lost.CACHES, "caches", dict.fromkeys(stores, 1.0)
     cmx = {store for store in stores if s.tier[store] == Tier.CMX}
-    racks = sum(s.at_work(*place[:2], n) for n, sku in s.sku.items() if sku.kind is SkuKind.CMX_RACK)
-    if cmx and racks > 1:
-        yield Lost.CMX_RACK, "cmx_rack", dict.fromkeys(cmx, 1.0 / racks)
+    if cmx:
+        yield Lost.CMX_RACK, "cmx_rack", dict.fromkeys(cmx, 1.0 / after.cmx_racks(*place[:2]))
 
 
 def stated(plan: Plan, instance: Instance) -> Iterable[str]:
@@ -118,8 +133,11 @@ def _survives(row: Resilience, kind: Lost) -> bool:
     match kind:
         case Lost.RACK:
             return row.units_down >= 1
+        case Lost.TWO_RACKS:
+            return row.units_down == 2
+        case Lost.POD:
+            return row.pod_down == 1
         case Lost.SITE:
             return row.site_down == 1
-        case Lost.CACHES:
-            return row.cache_loss is CacheLoss.COLD_START
-    return row.cache_loss is not CacheLoss.NONE
+    kinds = {Lost.CACHES: 1, Lost.STORE: 2, Lost.CMX_RACK: 3}
+    return row.cache_loss in (CacheLoss.COLD_START, CacheLoss.STORE, CacheLoss.CMX_RACK)[: kinds[kind]]

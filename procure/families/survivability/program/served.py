@@ -8,7 +8,15 @@ from typing import Any
 import pandas as pd
 import pyomo.environ as pyo
 
-from procure.families.survivability.program.work import busy_after, copies_after, instances_after
+from procure.families.survivability.program.work import (
+    Hits,
+    busy_after,
+    copies_after,
+    hits_after,
+    instances_after,
+    parts_at_most,
+    spared_at_most,
+)
 from procure.plan.plan import frame
 from procure.program.decided import TINY, Decided
 from procure.program.declare import block_rows
@@ -31,6 +39,7 @@ def work_after_loss(m: Any, index: Index) -> None:
     then be late. ``busy`` is the utilisation cap with units down, else the usable share of
     :func:`procure.families.compute.program.work_within_racks`. After the loss of a site ``serve_elsewhere`` and
     ``prefill_elsewhere`` stand for serve and prefill, everything in full. Otherwise nothing moves between pools.
+    Of caches in N parts one of which is lost, hits in the others spare what :func:`spared_by_hits` says.
     """
     apart = index.of(in_whole)
 
@@ -41,6 +50,7 @@ def work_after_loss(m: Any, index: Index) -> None:
                 row.add(done.units, done.variable(m, loss))
         if not row.variables:
             return pyo.Constraint.Skip
+        _add_spared(m, index, row, (name, site, sku, "", ""), at, 1.0)
         row.add(-left_busy(index, loss, sku), m.left[name, site, sku, at.t])
         return row.at_most(0.0)
 
@@ -60,11 +70,52 @@ def instances_after_loss(m: Any, index: Index) -> None:
         each = busy_after(index, name, kind)
         for units, done in index.of(instances_after)[name, kind]:
             row.add(units / each, done.variable(m, loss))
+        _add_spared(m, index, row, (name, kind.site, kind.deployment, kind.llm, kind.role), kind.at, 1.0 / each)
         row.add(-1.0, m.instances_left[name, kind.site, kind.deployment, kind.llm, kind.role, kind.at.t])
         return row.at_most(0.0)
 
     keys = [(name, *kind) for name, kind in sorted(index.of(instances_after))]
     m.instances_after_loss = block_rows(keys, rule=rule)
+
+
+def _whose_hits(index: Index) -> dict[tuple[Any, ...], list[Hits]]:
+    """Hits by whose they are and by block, of all holders."""
+    return group(index.of(hits_after), lambda hits: (tuple(hits[:5]), hits.at))
+
+
+def _add_spared(m: Any, index: Index, row: Terms, whose: tuple[str, ...], at: TimeKey, scale: float) -> None:
+    """Subtract the work that hits spare in the parts that are left: 1 − 1/N of it where their caches lie in N parts."""
+    for hits in index.of(_whose_hits).get((whose, at), []):
+        for n in range(2, parts_at_most(index, hits.loss, hits.site, hits.holder) + 1):
+            row.add(-scale / (n * (n - 1)), m.spared[(*hits, n)])
+
+
+def spared_by_hits(m: Any, index: Index) -> None:
+    """Of N equal parts that caches lie in one is lost: the share 1/N of their hits is computed in full.
+
+        spared[h,n] ≤ Σ_o rate·(rack_s of a full prefill − rack_s)·prefill[o]        for n = 2, 3, …
+        spared[h,n] ≤ most[h] · parts[s,holder,n,t]
+
+    Units of work. Each part beyond the first adds 1/(n·(n − 1)) of it to what stays spared in the rows of work, in all
+    1 − 1/N: exact for every whole N up to the most that are told apart. ``most`` is what hits may spare at all.
+    """
+    works = index.of(hits_after)
+
+    def by_hits(m: Any, *key: Any) -> Any:
+        hits, row = Hits(*key[:-1]), Terms()
+        row.add(1.0, m.spared[key])
+        for units, done in works[hits]:
+            row.add(-units, done.variable(m, index.of(losses)[hits.loss]))
+        return row.at_most(0.0)
+
+    def in_parts(m: Any, *key: Any) -> Any:
+        hits, row = Hits(*key[:-1]), Terms()
+        row.add(1.0, m.spared[key])
+        row.add(-spared_at_most(index, works[hits]), m.parts[hits.site, hits.holder, key[-1], hits.at.t])
+        return row.at_most(0.0)
+
+    m.spared_by_hits = block_rows(list(m.spared), rule=by_hits)
+    m.spared_in_parts = block_rows(list(m.spared), rule=in_parts)
 
 
 def copies_after_loss(m: Any, index: Index) -> None:

@@ -13,8 +13,8 @@ from procure.families.survivability.program.work import done_by
 from procure.instance.tables import Resilience
 from procure.plan.plan import frame
 from procure.program.decided import TINY, Decided
-from procure.program.index import Option, Point
-from procure.program.instances import Kind, rounded_up, row_of
+from procure.program.index import Option, Point, lookup
+from procure.program.instances import LEAST, Kind, rounded_up, row_of
 from procure.program.losses import asked, in_full
 from procure.program.present import at_work, unreserved
 from procure.rules.failures import likely_down
@@ -88,11 +88,36 @@ def cache_losses(d: Decided, site: str, at: TimeKey, loads: list[Load]) -> list[
     if len(stores) > 1:
         found.append((Lost.CACHES, Lost.CACHES.value, dict.fromkeys(stores, 1.0)))
     cmx = [store for store in stores if d.index.tier[store] == Tier.CMX]
-    frames = [name for name, sku in d.index.sku.items() if sku.kind is SkuKind.CMX_RACK]
-    racks = sum(at_work(d, site, name, at.t) for name in frames)
-    if cmx and racks > 1:
-        found.append((Lost.CMX_RACK, Lost.CMX_RACK.value, dict.fromkeys(cmx, 1.0 / racks)))
+    if cmx:
+        found.append((Lost.CMX_RACK, Lost.CMX_RACK.value, dict.fromkeys(cmx, 1.0 / cmx_racks(d, site, at.t))))
     return found
+
+
+def cmx_racks(d: Decided, site: str, t: int) -> float:
+    """CMX racks of a site that are not reserved."""
+    frames = [name for name, sku in d.index.sku.items() if sku.kind is SkuKind.CMX_RACK]
+    return sum(unreserved(d, site, name, t) for name in frames)
+
+
+def pods_of(d: Decided, site: str, t: int) -> float:
+    """Pods of a site over which what stands in pods is spread evenly."""
+    return float(lookup(d.table("pods"), ["quarter", "site"], "pods")[d.names[t], site])
+
+
+def in_one_pod(units: float, pods: float) -> float:
+    """Units in the fullest of the pods that so many are spread over evenly."""
+    return float(math.ceil(units / pods - LEAST))
+
+
+def _pod_lost(d: Decided, pool: Pool, loads: list[Load]) -> tuple[float, float]:
+    """Units that the loads of a pool take after the loss of a pod, and those left, with its part of each store gone."""
+    site, sku, at = pool
+    pods, units = pods_of(d, site, at.t), unreserved(d, site, sku, at.t)
+    holders = {load.store: units for load in loads if load.store}
+    holders |= {store: cmx_racks(d, site, at.t) for store in holders if d.index.tier[store] == Tier.CMX}
+    shares = {store: 1.0 / min(pods, held) for store, held in holders.items()}
+    needed = units_needed(d, pool, loads, d.index.sku[sku].usable_share, shares)
+    return needed, at_work(d, site, sku, at.t) - in_one_pod(units, pods)
 
 
 def survival(d: Decided) -> pd.DataFrame:
@@ -103,12 +128,22 @@ def survival(d: Decided) -> pd.DataFrame:
         pool, there = (site, sku, at), at_work(d, site, sku, at.t)
         needed = units_needed(d, pool, loads, cap, {})
         rows.append(_told(d, pool, Lost.RACK, sku, (needed, there - 1.0), loads))
+        if _two_down(d, loads):
+            rows.append(_told(d, pool, Lost.TWO_RACKS, sku, (needed, there - 2.0), loads))
+        if index.sku[sku].pod_slots:
+            rows.append(_told(d, pool, Lost.POD, Lost.POD.value, _pod_lost(d, pool, loads), loads))
         for kind, name, shares in cache_losses(d, site, at, loads):
             needed = units_needed(d, pool, loads, index.sku[sku].usable_share, shares)
             rows.append(_told(d, pool, kind, name, (needed, there), [x for x in loads if x.store in shares]))
         if len(index.sites) > 1:
             rows.append(_told(d, pool, Lost.SITE, site, _without_site(d, pool, found), loads))
     return frame("survival", sorted(rows + _lpx_survival(d, found)))
+
+
+def _two_down(d: Decided, loads: list[Load]) -> bool:
+    """Whether some workload of a pool asks to survive two units down."""
+    asks = d.index.of(asked)
+    return any(asks[load.what.workload].units_down > 1 for load in loads if load.what.workload in asks)
 
 
 def _without_site(d: Decided, pool: Pool, found: dict[Pool, list[Load]]) -> tuple[float, float]:
@@ -128,7 +163,7 @@ def _without_site(d: Decided, pool: Pool, found: dict[Pool, list[Load]]) -> tupl
 
 
 def _lpx_survival(d: Decided, found: dict[Pool, list[Load]]) -> list[tuple[Any, ...]]:
-    """Rows of LPX racks, one of which is lost: whole copies of each card, of those that are left."""
+    """Rows of LPX racks that are lost, alone or with a pod: whole copies of each card, of those that are left."""
     cap = d.index.instance.settings["utilisation_cap"]
     time: dict[Pool, dict[str, float]] = defaultdict(lambda: defaultdict(float))
     loads: dict[Pool, list[Load]] = defaultdict(list)
@@ -141,12 +176,17 @@ def _lpx_survival(d: Decided, found: dict[Pool, list[Load]]) -> list[tuple[Any, 
     rows = []
     for pool, by_card in time.items():
         site, lpx, at = pool
-        needed = 0.0
+        needed = outside = 0.0
         for card, racks in by_card.items():
             each = d.index.copies[card, lpx].racks_per_copy
             needed += rounded_up(racks / (cap * each)) * each
-        left = at_work(d, site, lpx, at.t) - 1.0
-        rows.append(_told(d, pool, Lost.RACK, lpx, (needed, left), loads[pool]))
+            copies = d.value.whole(d.m.copies[site, card, lpx, at.t])
+            outside += (copies - in_one_pod(copies, pods_of(d, site, at.t))) * each
+        there = at_work(d, site, lpx, at.t)
+        rows.append(_told(d, pool, Lost.RACK, lpx, (needed, there - 1.0), loads[pool]))
+        if _two_down(d, loads[pool]):
+            rows.append(_told(d, pool, Lost.TWO_RACKS, lpx, (needed, there - 2.0), loads[pool]))
+        rows.append(_told(d, pool, Lost.POD, Lost.POD.value, (needed, outside), loads[pool]))
     return rows
 
 
@@ -158,7 +198,8 @@ def _told(
     needed, there = amounts
     workloads = sorted({load.what.workload for load in loads})
     units = int(unreserved(d, site, sku, at.t))
-    down = likely_down(units, d.index.sku[sku].availability) if kind is Lost.RACK else 0
+    counted = kind in (Lost.RACK, Lost.TWO_RACKS)
+    down = likely_down(units, d.index.sku[sku].availability) if counted else 0
     short = max(0.0, 1.0 - max(there, 0.0) / needed)
     asking = [w for w in workloads if w in d.index.of(asked) and _asks(d.index.of(asked)[w], kind)]
     return (d.names[at.t], site, kind.value, lost, sku, needed, there, short, ", ".join(workloads), ", ".join(asking),
@@ -167,8 +208,15 @@ def _told(
 
 def _asks(row: Resilience, kind: Lost) -> bool:
     """Whether a workload asks to survive a loss of a kind."""
-    if kind is Lost.RACK:
-        return row.units_down > 0
-    if kind is Lost.SITE:
-        return bool(row.site_down)
-    return row.cache_loss is CacheLoss.COLD_START or (row.cache_loss is CacheLoss.STORE and kind is not Lost.CACHES)
+    match kind:
+        case Lost.RACK | Lost.TWO_RACKS:
+            return row.units_down > (kind is Lost.TWO_RACKS)
+        case Lost.POD:
+            return bool(row.pod_down)
+        case Lost.SITE:
+            return bool(row.site_down)
+        case Lost.CMX_RACK:
+            return row.cache_loss is not CacheLoss.NONE
+        case Lost.STORE:
+            return row.cache_loss in (CacheLoss.STORE, CacheLoss.COLD_START)
+    return row.cache_loss is CacheLoss.COLD_START
