@@ -19,6 +19,7 @@ from procure.instance.placeable import Placeable
 from procure.instance.tables import (
     Age,
     FirstToken,
+    Length,
     OutOfReach,
     Rate,
     ReturnShare,
@@ -162,6 +163,7 @@ class Best:
         pools: SKUs that prefill so, of the longest bucket first.
         late_bucket: shortest length bucket of which some requests are late then; empty where none is.
         late_pool: SKU that prefills it so.
+        late_tokens: mean input of that bucket.
     """
 
     in_time_share: float
@@ -171,6 +173,7 @@ class Best:
     pools: tuple[str, ...]
     late_bucket: str = ""
     late_pool: str = ""
+    late_tokens: float = 0.0
 
     @property
     def short_share(self) -> float:
@@ -182,7 +185,10 @@ class Best:
     def words(self) -> str:
         """What is reached at the share asked for, against what is asked, and from which length on requests are late."""
         asked = f"{self.asked_share * 100:.4g}%"
-        late = f"; late from bucket {self.late_bucket} on, on {self.late_pool}" if self.late_bucket else ""
+        late = ""
+        if self.late_bucket:
+            size = f"mean input {self.late_tokens:,.0f} tokens"
+            late = f"; late from bucket {self.late_bucket} on ({size}), on {self.late_pool}"
         return f"{asked} of requests within {self.reached_s:.3g} s at best, {self.target_s:g} s asked{late}"
 
 
@@ -203,12 +209,13 @@ def at_best(tables: Mapping[str, pd.DataFrame]) -> dict[tuple[int, str], Best]:
     reach = {(r.t, r.workload, r.store): r.return_share for r in ReturnShare.rows(tables["return_shares"])}
     returns = tables["ages"].groupby(["t", "workload"])["return_share"].sum().clip(upper=1.0).to_dict()
     curves = curves_of(tables)
+    tokens = {(r.t, r.workload, r.bucket): r.input_tokens for r in Length.rows(tables["lengths"])}
     target = {r.workload: r for r in Workload.rows(tables["workloads"])}
     found = {}
     for (t, w), ends in bucket_ends(tables["rates"]).items():
         if not np.isfinite(target[w].ttft_target_s) or (t, w, next(iter(ends))) not in least:
             continue
-        parts, in_time, pools, late = [], 0.0, [], ("", "")
+        parts, in_time, pools, late = [], 0.0, [], ("", "", 0.0)
         for bucket, (begin, end) in reversed(ends.items()):
             miss = least[t, w, bucket]
             back = returns.get((t, w), 0.0)
@@ -219,7 +226,7 @@ def at_best(tables: Mapping[str, pd.DataFrame]) -> dict[tuple[int, str], Best]:
                     in_time += weight * (end - begin) * (1.0 - way.late_share)
                     parts.append((weight * (end - begin), (begin, end), curves[way.of]))
                     pools.append(way.of.sku)
-                    late = (bucket, way.of.sku) if way.late_share > 0 else late
+                    late = (bucket, way.of.sku, tokens[t, w, bucket]) if way.late_share > 0 else late
         asked = float(target[w].ttft_share)
         names = tuple(dict.fromkeys(pools))
         found[t, w] = Best(in_time, asked, reached_s(parts, asked), float(target[w].ttft_target_s), names, *late)

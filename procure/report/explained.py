@@ -58,8 +58,8 @@ class Told:
             known = {one.question.what: effect(one, found) for one in answers}
             lines.append((about, [known.get(asked, "") for asked in ASKS]))
         limits = [
-            (one.question.about, one.question.quarters, one.question.what, effect(one, found), one in found.binding)
-            for one in found.of(Kind.LIMIT)
+            (one.question.about, one.question.quarters, what, effect(one, found), one in found.binding)
+            for what, one in limit_answers(found)
         ]
         others = [
             f"{about}: {'; '.join(f'{one.question.what} {effect(one, found)}' for one in answers)}."
@@ -78,9 +78,11 @@ def print_explanation(found: Explanation, console: Console) -> None:
 def sentences(found: Explanation) -> Iterator[tuple[str, str]]:
     """Everything that is known, each with the label that it stands behind."""
     yield from (("none", f"{reason}.") for reason in found.plan.get("reasons", []))
-    yield from (("serve", sentence) for sentence in needs(found))
-    yield from (("binds" if one in found.binding else "limit", f"{limit_of(one)} {effect(one, found)}.")
-                for one in found.of(Kind.LIMIT))  # fmt: skip
+    yield from (("needs" if "reasons" in found.plan else "serve", sentence) for sentence in needs(found))
+    for what, one in limit_answers(found):
+        when = f", {one.question.quarters}" if one.question.quarters else ""
+        label = "binds" if one in found.binding else "limit"
+        yield label, f"{one.question.about}{when}: {what} {effect(one, found)}."
     for kind in (Kind.ORDER, Kind.WHY_NOT):
         for about, answers in by_subject(found, kind).items():
             said = [f"{one.question.what} {effect(one, found)}" for one in answers]
@@ -95,10 +97,18 @@ def by_subject(found: Explanation, kind: Kind) -> dict[str, list[Answer]]:
     return {about: list(group) for about, group in groupby(answers, key=lambda a: a.question.about)}
 
 
-def limit_of(one: Answer) -> str:
-    """A limit, when it leaves no room, and by how much it is moved."""
-    when = f", {one.question.quarters}" if one.question.quarters else ""
-    return f"{one.question.about}{when}: {one.question.what}"
+def limit_answers(found: Explanation) -> list[tuple[str, Answer]]:
+    """What came of each limit and by how much it was moved; once for a step and twice as much that tell nothing."""
+    by_limit: dict[tuple[str, str], list[Answer]] = {}
+    for one in found.of(Kind.LIMIT):
+        by_limit.setdefault((one.question.about, one.question.quarters), []).append(one)
+    rows = []
+    for answers in by_limit.values():
+        if all(one.verdict is Verdict.BELOW for one in answers):
+            rows.append((", or ".join(one.question.what for one in answers), answers[-1]))
+        else:
+            rows += [(one.question.what, one) for one in answers]
+    return rows
 
 
 def effect(one: Answer, found: Explanation) -> str:
@@ -135,11 +145,10 @@ def needs(found: Explanation) -> list[str]:
         helpless = [one.question.what for one in answers if one.verdict is Verdict.NOT_ENOUGH]
         if helpless:
             said.append(f"{about}, not alone by: {'; '.join(helpless)}.")
-        said += [
-            f"{about}, {one.question.what}: cannot be asked ({one.note})"
-            for one in answers
-            if one.verdict is Verdict.FAILED
-        ]
+        failed = [one for one in answers if one.verdict is Verdict.FAILED]
+        if failed:
+            what = "; ".join(one.question.what for one in failed)
+            said.append(f"{about}, cannot be asked: {what}. Of the first: {failed[0].note}")
         if holds:
             said.append(f"{about}: to do is one of {len(holds)} above; state its values in the case and solve again."
                         if len(holds) > 1 else f"{about}: state these values in the case and solve again.")  # fmt: skip
@@ -158,7 +167,7 @@ def resolution(found: Explanation) -> list[str]:
     finer = f"--gap {max(float(found.plan['gap']), share_of) / FINER:.2g}"
     return [
         f"The plan is within {usd(gap_usd)} ({share_of:.2%}) of the least cost, each answer within its own gap: what "
-        f"moves less is not told apart; `{finer}` is finer, and slower."
+        f"moves less is not told apart; {finer} is finer, and slower."
     ]
 
 
@@ -177,7 +186,8 @@ def left(found: Explanation) -> list[str]:
     many = f" and {len(kinds) - MOST_NAMED} more" if len(kinds) > MOST_NAMED else ""
     named = ", ".join(kinds[:MOST_NAMED])
     questions = count_of(len(kinds), "question")
-    return [f"{questions} not asked for want of time: {named}{many}. The same command goes on with them."]
+    then = "Allow more time." if "reasons" in found.plan else "The same command goes on with them."
+    return [f"{questions} not asked for want of time: {named}{many}. {then}"]
 
 
 def _hardly(one: Answer) -> str:

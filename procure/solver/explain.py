@@ -101,7 +101,7 @@ class _Case:
         text = self._with_full_links(self._cause(at, workload), at, workload)
         if any(cause.at_best and cause.word in text for causes in contents.causes().values() for cause in causes):
             text += f" ({self.best[at.t, workload].words})"
-            return f"{text}; of {away:.1%} whatever is bought" if away > 0 else text
+            return f"{text}; {away:.1%} out of reach" if away > 0 else text
         return f"{text}; {away:.1%} out of reach: {self.best[at.t, workload].words}" if away > 0 else text
 
     def _with_full_links(self, text: str, at: TimeKey, workload: str) -> str:

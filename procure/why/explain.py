@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -106,9 +107,11 @@ def explain(
     if asked.orders:
         questions += orders.order_questions(plan, case)
     answers = _served(asker, case, instance, target) if target else []
-    helping, limited = _limits(asker, found)
-    singles = [limits.question(one) for candidate in helping for one in candidate.singles]
-    answers += [*limited, *asker.ask(questions), *asker.ask(singles)]
+    steps = asker.ask([limits.question(candidate) for candidate in found])
+    quick = [question for question in questions if question.kind is Kind.WHY_NOT or question.what == orders.NOTHING]
+    first = asker.ask(quick)
+    answers += [*_limits(asker, found, steps), *first]
+    answers += asker.ask([question for question in questions if question not in quick])
     return Explanation(_facts(plan, asker.before, effort.gap), answers).beside(earlier)
 
 
@@ -151,16 +154,21 @@ def _served(asker: _Asker, case: Case, instance: Instance, target: list[Short]) 
     return [replace(next(priced), verdict=one.verdict) if one.verdict is Verdict.HOLDS else one for one in found]
 
 
-def _limits(asker: _Asker, found: Sequence[limits.Candidate]) -> tuple[list[limits.Candidate], list[Answer]]:
+def _limits(asker: _Asker, found: Sequence[limits.Candidate], steps: list[Answer]) -> list[Answer]:
     """What a step of each limit is worth, and twice as much of those of which a step is worth nothing that can be told.
 
-    First those that bind: what a cell of such a limit is worth alone is asked last.
+    More of a limit is worth no less than less of it, so that the bound on what twice as much is worth holds for a step
+    too. Of limits that bind then, what each of several cells is worth alone.
     """
-    steps = asker.ask([limits.question(candidate) for candidate in found])
     again = [c for c, a in zip(found, steps, strict=True) if a.verdict is Verdict.BELOW and c.can_double]
     doubled = asker.ask([limits.question(candidate, doubled=True) for candidate in again])
+    most = {id(c): a.most_usd for c, a in zip(again, doubled, strict=True)}
+    steps = [replace(a, most_usd=min(a.most_usd, most.get(id(c), math.inf))) if math.isfinite(a.most_usd) else a
+             for c, a in zip(found, steps, strict=True)]  # fmt: skip
     asked = zip([*found, *again], [*steps, *doubled], strict=True)
-    return [c for c, a in asked if a.verdict in (Verdict.SERVES_MORE, Verdict.SAVES)], [*steps, *doubled]
+    helping = [c for c, a in asked if a.verdict in (Verdict.SERVES_MORE, Verdict.SAVES)]
+    singles = asker.ask([limits.question(one) for candidate in helping for one in candidate.singles])
+    return [*steps, *doubled, *singles]
 
 
 def _facts(plan: Plan, before: Point, gap: float) -> dict[str, Any]:

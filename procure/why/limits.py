@@ -21,6 +21,8 @@ NEARLY = 1e-6
 FULL = 1e-4
 """Share of a limit not counted in units below which nothing is left of it: what may count as served though it is
 not leaves as much, beyond what the plan itself calls binding. Whether it binds is what the changed plan says."""
+MILLION = 1e6
+"""USD from which on amounts are told in millions."""
 DOUBLED, HALVED = "doubled", "halved"
 
 
@@ -111,6 +113,8 @@ def question(candidate: Candidate, doubled: bool = False) -> Question:
 
 def _span(values: Iterable[float], unit: str) -> str:
     """Amounts with their unit, from the least to the most."""
-    low, *_, high = sorted({figure(value): value for value in values}.values(), key=abs) * 2
+    low, *_, high = sorted(set(values), key=abs) * 2
+    if unit == "USD" and abs(low) >= MILLION:
+        low, high, unit = low / MILLION, high / MILLION, "M USD"
     text = figure(low) if figure(low) == figure(high) else f"{figure(low)} to {figure(high)}"
     return amount(text, unit)

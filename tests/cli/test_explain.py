@@ -79,7 +79,7 @@ def test_a_case_without_a_plan_is_explained_by_what_lets_it_have_one(tmp_path, c
     racks = fleet(("a", "gb200-nvl72", 4, "2025Q1", 3.3e6)).assign(retirable=False)
     tiny(sites=({"power_kw": 300.0},), tables={"fleet": racks}).write(tmp_path / "case")
     assert main(["explain", str(tmp_path / "case")]) == 0
-    assert "serve  a plan: power at a 300 → 50" in capsys.readouterr().out
+    assert "needs  a plan: power at a 300 → 50" in capsys.readouterr().out
 
 
 @pytest.mark.thorough

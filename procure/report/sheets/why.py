@@ -8,13 +8,14 @@ import textwrap
 from procure.report.cells import Sheet
 from procure.report.explained import HOW, effect, left, resolution
 from procure.why import Explanation, Kind, Verdict
+from procure.why.effect import SAME_SHARE
 
 _COLUMNS = (
     ("Question", 11, "What is asked about.", "wrapped"),
     ("About", 38, "The order line, limit, SKU or workload.", "wrapped"),
     ("Quarters", 20, "Those of the order, or in which the limit leaves no room.", "wrapped"),
     ("Changed", 34, "What is changed in the case, which is then solved again.", "wrapped"),
-    ("The plan then", 76, "What came of it.", "wrapped"),
+    ("What comes of it", 76, "What came of it.", "wrapped"),
     ("Least, USD", 15, "The least that it saves or costs, by the bounds of both plans; present value.", "figure:usd"),
     ("Most, USD", 15, "The most that it saves or costs; empty where no bound is known.", "figure:usd"),
     (
@@ -48,7 +49,8 @@ def why_sheet(why: Explanation | None) -> Sheet:
         asked = one.question
         said = str(one.verdict) if asked.kind is Kind.SERVE else effect(one, why)
         texts = (str(asked.kind), asked.about, asked.quarters, asked.what, said)
-        numbers = (one.least_usd, one.most_usd, one.least_share, one.most_share)
+        shares = (one.least_share, one.most_share) if one.most_share > SAME_SHARE else ()
+        numbers = (one.least_usd, one.most_usd, *shares)
         for column, text in enumerate(texts):
             sheet.put(row, column, text, _COLUMNS[column][-1])
         for column, number in enumerate(numbers, len(texts)):
