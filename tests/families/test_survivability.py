@@ -167,6 +167,10 @@ def test_every_plan_says_what_a_loss_takes(cached):
     assert all(sentence in console.file.getvalue() for sentence in short[:5])
     page = render(plan)
     assert all(sentence.partition(":")[0] in page for sentence in short + carried)
+    (without,) = losses.cache_sentences(plan)  # of the one workload that lives on caches, the store it misses most
+    assert without.startswith("without HBM (hbm:gb300-nvl72) at a the load (agent read it) needs ")
+    assert without in console.file.getvalue()
+    assert all(losses.NOT_HELD in text for text in (console.file.getvalue(), page))
     sheet = next(sheet for sheet in build(plan) if sheet.name == "Survival")
     table = plan.tables["survival"]
     shares = [c.value for c in sheet.cells.values() if c.style == "calc:share" and c.column == 7]
