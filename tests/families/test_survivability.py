@@ -50,6 +50,7 @@ def test_two_instances_on_a_server_each_have_one_more_for_each_that_may_be_down(
     assert bought(replicas({"chat": 1.6}, resilience=resilience)) == servers
 
 
+@pytest.mark.thorough
 def test_a_plan_that_may_lose_two_units_says_what_two_take():
     told = {
         r.loss: r for r in planned(replicas({"chat": 1.6}, resilience="n+2")).rows(Survival) if r.quarter == "2027Q1"
@@ -60,6 +61,7 @@ def test_a_plan_that_may_lose_two_units_says_what_two_take():
 
 
 @pytest.mark.parametrize(("pods", "racks"), [(2, 4), (3, 3)])
+@pytest.mark.thorough
 def test_racks_are_spread_over_all_pods_so_that_those_outside_the_fullest_carry_all(pods, racks):
     """Eleven instances of 8 GPUs take two racks of nine: two of four are left of two pods, two of three of three."""
     loads = {"a": 4.6, "b": 4.6, "c": 0.6}
