@@ -14,7 +14,7 @@ from procure.cli._stdout import guard, verdict
 from procure.errors import Fault, InputError
 from procure.files import place_of
 
-ORDER = ("prepare", "plan", "study", "ask", "report")
+ORDER = ("prepare", "plan", "study", "decide", "ask", "report")
 """Groups in the order in which help lists them; a group that is not named here comes last."""
 
 BAD_INPUT, BUG, INTERRUPTED = 2, 1, 130

@@ -72,7 +72,7 @@ def sweep(  # noqa: PLR0913 - one option of the verb each
     tell((*read.doubts, *unread(read, varied)))
     effort = {"gap": gap, "time_limit_s": time_limit, "threads": threads, "seed": seed}
     with Stopping("points that are done are kept.") as stopping:
-        frame = run(read, varied, paired=paired, out=out, jobs=jobs, progress=_tell_step, stop=stopping.asked, **effort)
+        frame = run(read, varied, paired=paired, out=out, jobs=jobs, progress=tell_step, stop=stopping.asked, **effort)
     files = ["sweep.csv", "points/", "study.json"]
     along = list(varied)[:1] if paired else list(varied)
     if len(along) <= MOST_VARIED and len(frame):
@@ -112,7 +112,7 @@ def tags(
     effort = {"gap": gap, "time_limit_s": time_limit, "threads": threads, "seed": seed}
     with Stopping("plans that are done are kept.") as stopping:
         try:
-            frame = price_tags(read, out=out, jobs=jobs, progress=_tell_step, stop=stopping.asked, **effort)
+            frame = price_tags(read, out=out, jobs=jobs, progress=tell_step, stop=stopping.asked, **effort)
         except NothingToCompare as nothing:
             typer.echo(str(nothing), err=True)
             code = LIMIT if stopping.asked() else NO_PLAN
@@ -156,7 +156,8 @@ def list_stored(
         _show_stored(found)
 
 
-def _tell_step(step: Step) -> None:
+def tell_step(step: Step) -> None:
+    """Tell that a changed case is done, and the time left."""
     point = ", ".join(f"{name}={value:g}" if isinstance(value, float) else f"{name}={value}"
                       for name, value in step.outcome.change.items()) or "the case as it stands"  # fmt: skip
     left = f"{step.seconds_left / 60:.1f} min left" if step.done < step.total else "done"

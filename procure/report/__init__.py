@@ -4,6 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from procure.report.decisions import plot_tornado, plot_trigger
     from procure.report.explained import print_explanation
     from procure.report.files import write_reports
     from procure.report.page import write_page
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "plot_sweep",
+    "plot_tornado",
+    "plot_trigger",
     "print_explanation",
     "print_plan",
     "write_page",
@@ -24,6 +27,8 @@ __all__ = [
 
 _HOME = {
     "plot_sweep": "procure.report.sweeps",
+    "plot_tornado": "procure.report.decisions",
+    "plot_trigger": "procure.report.decisions",
     "print_explanation": "procure.report.explained",
     "print_plan": "procure.report.terminal",
     "write_page": "procure.report.page",

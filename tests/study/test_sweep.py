@@ -161,15 +161,12 @@ def test_a_point_tells_who_is_short():
 @pytest.mark.thorough
 def test_facts_tell_what_each_tier_keeps_in_its_fullest_quarter():
     plan = planned(worn_drives("none"))
-    kept = {
-        tier: dict.fromkeys(set(plan.tables["kv_placement"]["quarter"]), 0.0)
-        for tier in set(plan.tables["kv_placement"]["tier"])
-    }
-    for row in plan.tables["kv_placement"].itertuples():
+    placed = plan.tables["kv_placement"]
+    kept = {tier: dict.fromkeys(set(placed["quarter"]), 0.0) for tier in set(placed["tier"])}
+    for row in placed.itertuples():
         kept[row.tier][row.quarter] += row.parked_bytes
-    assert facts_of(plan)["kv_bytes"] == pytest.approx(
-        {str(tier): max(values.values()) for tier, values in kept.items()}
-    )
+    fullest = {str(tier): max(by_quarter.values()) for tier, by_quarter in kept.items()}
+    assert facts_of(plan)["kv_bytes"] == pytest.approx(fullest)
     assert max(facts_of(plan)["kv_bytes"].values()) > 0
 
 

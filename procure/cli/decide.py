@@ -1,0 +1,197 @@
+"""Verbs that say on what a decision hangs: ``trigger`` and ``tornado``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from procure.cli._doubts import tell
+from procure.cli._json import show_json
+from procure.cli._stopping import Stopping
+from procure.cli.plan import LIMIT, NO_PLAN, Gap, Json, Seed, Threads, TimeLimit
+from procure.cli.study import Jobs, tell_step
+
+if TYPE_CHECKING:
+    from procure.decision import Tornado, Trigger
+
+PANEL = "Decide"
+MOST_SHOWN = 20
+"""Premises that the terminal lists; the table has all."""
+
+Out = Annotated[Path, typer.Option("--out", "-o", help="A folder that is new or empty, or holds this run.")]
+Source = Annotated[Path, typer.Argument(help="A case: a folder, or an .xlsx workbook.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the verbs of this group."""
+    app.command(rich_help_panel=PANEL)(trigger)
+    app.command(rich_help_panel=PANEL)(tornado)
+
+
+def trigger(  # noqa: PLR0913 - one option of the verb each
+    case: Source,
+    sku: Annotated[str, typer.Option(help="What may be in or out of the plan; several that go together joined by +.")],
+    along: Annotated[str, typer.Option(help="A premise, over its band; or PATH=start:stop.")],
+    out: Out,
+    points: Annotated[int, typer.Option(help="Values of the first scan.", min=2)] = 5,
+    within: Annotated[
+        float | None, typer.Option(help="Width to which a crossing is bisected; a 32nd of the range if left out.")
+    ] = None,
+    gap: Gap = 0.005,
+    time_limit: TimeLimit = float("inf"),
+    threads: Threads = 0,
+    seed: Seed = 0,
+    jobs: Jobs = 1,
+    as_json: Json = False,
+) -> None:
+    """Find the values of a premise at which a SKU enters or leaves the plan, and what takes its place.
+
+    A SKU is in where going without it is proven to serve less or costs more than twice the gap, a tie where it is
+    ordered and saves less than that, else out. Where nothing flips, the price that would flip it. Ctrl-C keeps what is
+    done, and the same command goes on from there.
+
+    Exit codes: 0 done, 2 wrong input, 4 no value has a plan, 5 stopped.
+    """
+    from procure.case import Case
+    from procure.csvtext import guarded
+    from procure.decision import State
+    from procure.decision import trigger as run
+    from procure.decision.rounds import How
+    from procure.decision.trigger import values_along
+    from procure.errors import Fault, InputError
+    from procure.report import plot_trigger
+    from procure.study import Effort
+
+    read = Case.read(case)
+    tell(read.doubts)
+    path, values = values_along(read, along, points)
+    if within is not None and not within > 0:
+        raise InputError([Fault("--within", 0, "", f"{within:g}", "More than 0.")])
+    with Stopping("points that are done are kept.") as stopping:
+        how = How(Effort(gap, time_limit, threads, seed), out, jobs, tell_step, stopping.asked)
+        found = run(read, sku, path, values, within or (values[-1] - values[0]) / 32, how)
+    guarded(found.frame).to_csv(out / "trigger.csv", index=False, lineterminator="\n")
+    pictures = plot_trigger(found, out / "trigger.png")
+    if as_json:
+        show_json(found.frame)
+    else:
+        _show_trigger(found)
+        typer.echo(f"Written to {out}: trigger.csv, {', '.join(path.name for path in pictures)}, rounds/")
+    unknown = all(reading.state is State.UNKNOWN for reading in found.readings)
+    raise typer.Exit(LIMIT if stopping.asked() else NO_PLAN if unknown else 0)
+
+
+def tornado(  # noqa: PLR0913 - one option of the verb each
+    case: Source,
+    out: Out,
+    only: Annotated[
+        list[str] | None, typer.Option(help="Premises whose path begins so (hardware/, physics); give it again.")
+    ] = None,
+    gap: Gap = 0.005,
+    time_limit: TimeLimit = float("inf"),
+    threads: Threads = 0,
+    seed: Seed = 0,
+    jobs: Jobs = 1,
+    as_json: Json = False,
+) -> None:
+    """Put every premise that the plan rests on, alone, at both ends of its band, and rank them by what that does.
+
+    By what is proven of the cost, and by whether the first orders as they stand would be the worse choice there. What
+    lies within the gap is below noise. Ctrl-C keeps what is done, and the same command goes on from there.
+
+    Exit codes: 0 done, 2 wrong input, 4 the case has no plan, 5 stopped.
+    """
+    from procure.case import Case
+    from procure.csvtext import guarded
+    from procure.decision import tornado as run
+    from procure.decision.rounds import How
+    from procure.decision.tornado import NothingToCompare
+    from procure.report import plot_tornado
+    from procure.study import Effort
+
+    read = Case.read(case)
+    tell(read.doubts)
+    with Stopping("points that are done are kept.") as stopping:
+        how = How(Effort(gap, time_limit, threads, seed), out, jobs, tell_step, stopping.asked)
+        try:
+            found = run(read, only or (), how)
+        except NothingToCompare as nothing:
+            typer.echo(str(nothing), err=True)
+            raise typer.Exit(LIMIT if stopping.asked() else NO_PLAN) from nothing
+    guarded(found.frame).to_csv(out / "tornado.csv", index=False, lineterminator="\n")
+    pictures = plot_tornado(found, out / "tornado.png")
+    if as_json:
+        show_json(found.frame)
+    else:
+        _show_tornado(found)
+        typer.echo(f"Written to {out}: tornado.csv, {', '.join(path.name for path in pictures)}, rounds/")
+    raise typer.Exit(LIMIT if stopping.asked() else 0)
+
+
+def _show_trigger(found: Trigger) -> None:
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+
+    from procure.cli._console import table_console
+    from procure.decision.trigger import in_words
+    from procure.families.wording import figure
+    from procure.report.decisions import trigger_sentences
+
+    table = Table(title=f"{found.sku} along {found.path}", box=SIMPLE_HEAD, pad_edge=False)
+    for name in (
+        found.path.rpartition("/")[2],
+        "is",
+        "ordered",
+        "without it, M USD\nat least",
+        "\nat most",
+        "M USD\ngap",
+    ):
+        table.add_column(name, justify="left" if name == "is" else "right", overflow="fold")
+    table.add_column("instead of it")
+    for reading in found.readings:
+        numbers = (reading.least_usd / 1e6, reading.most_usd / 1e6, reading.gap_usd / 1e6)
+        cells = ("" if number != number else f"{number:,.2f}" for number in numbers)
+        table.add_row(figure(reading.value), reading.state, str(reading.ordered), *cells, in_words(reading.instead))
+    table_console().print(table)
+    for reading in found.readings:
+        if reading.reason:
+            typer.echo(f"{figure(reading.value)}: {reading.reason}")
+    for sentence in trigger_sentences(found):
+        typer.echo(sentence)
+
+
+def _show_tornado(found: Tornado) -> None:
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+
+    from procure.cli._console import table_console
+    from procure.decision.trigger import in_words
+    from procure.families.wording import figure
+
+    shown = [bar for bar in found.bars if not bar.is_noise or bar.decides]
+    table = Table(title="Each premise alone at the ends of its band", box=SIMPLE_HEAD, pad_edge=False)
+    for name in ("premise", "kind", "end", "M USD\nat least", "\nat most", f"orders of {found.first_quarter}"):
+        table.add_column(name, justify="right" if "\n" in name else "left", overflow="fold")
+    for bar in shown[:MOST_SHOWN]:
+        for name, end in (("low", bar.low), ("high", bar.high)):
+            if end is None or not (end.is_proven or end.decides):
+                continue
+            cells = ("" if usd != usd else f"{usd / 1e6:+,.2f}" for usd in (end.least_usd, end.most_usd))
+            said = "no plan" if end.reason else f"{in_words(end.moves)}{' (decides)' if end.decides else ''}"
+            value = getattr(bar.fact, name)
+            table.add_row(bar.path, str(bar.fact.kind), f"{name} {figure(value)}", *cells, said)
+    table_console().print(table)
+    deciding = [bar.path for bar in found.bars if bar.decides]
+    noise = sum(bar.is_noise for bar in found.bars)
+    typer.echo(f"As it stands: {found.cost_usd / 1e6:,.1f} M USD, gap {found.gap_usd / 1e6:,.2f} M USD.")
+    typer.echo(f"Change the first orders: {', '.join(deciding) or 'none of them'}.")
+    if noise:
+        typer.echo(
+            f"Below noise: {noise} of {len(found.bars)} premises move the cost by less than the bounds can tell."
+        )
+    if len(shown) > MOST_SHOWN:
+        typer.echo(f"{len(shown) - MOST_SHOWN} more stand in tornado.csv.")
+    if found.left:
+        typer.echo(f"Not worked out: {len(found.left)} premises.")
