@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from procure.case import Case
 from procure.errors import Fault, InputError
-from procure.study import Change, Effort, Outcome, Step, Study
+from procure.study import Change, Effort, Known, Outcome, Step, Study
 from procure.why.effect import SAME_COST, Point
 
 ROUNDS = "rounds"
@@ -40,6 +40,7 @@ class Rounds:
 
     def __init__(self, name: str, case: Case, how: How) -> None:
         self._name, self._case, self._how = name, case, how
+        self._effort, self._known = replace(how.effort, ask_causes=False), Known()
         self._round = 0
         self._found: dict[tuple[tuple[str, Any], ...], Outcome] = {}
 
@@ -58,7 +59,7 @@ class Rounds:
         new = list({_key(change): change for change in new}.values())
         if new:
             self._round += 1
-            study = Study(self._name, self._case, new, self._how.effort)
+            study = Study(self._name, self._case, new, self._effort, self._known)
             folder = None if self._how.out is None else self._how.out / ROUNDS / f"{self._round}"
             for outcome in study.run(folder, self._how.jobs, self._how.progress, self._how.stop):
                 if not outcome.stopped:
