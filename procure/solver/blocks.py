@@ -89,13 +89,15 @@ class Outcome:
     """What a block says at a fleet: ``cost`` and ``values`` where it can be served, else the ``excess``.
 
     ``excess`` is the shortfall beyond what the master allows, in basis points: infinite where no shortfall mends what
-    the fleet breaks.
+    the fleet breaks. ``beside`` is a cut of cost at a fleet that cannot be served: what service would cost with excess
+    at its price, which is no more than without.
     """
 
     cut: Cut
     cost: float | None
     values: np.ndarray | None
     excess: float
+    beside: Cut | None = None
 
 
 @dataclass(frozen=True)
@@ -211,9 +213,12 @@ class Block:
         answer = self._run(self._cheapest, x)
         if answer.status == "optimal" and answer.values is not None and answer.values[-1] <= EXACT:
             return self._served(answer)
+        priced = None if answer.row_dual is None else self.cut(answer.row_dual, False, DUAL_SLACK)
+        if priced is not None:
+            priced = replace(priced, proof=basis_of(self._cheapest))
         short = self.shortfall(x)
         if short.excess > NEGLIGIBLE * short.cut.scale:
-            return short
+            return replace(short, beside=priced)
         return self._with(short, x)
 
     def _with(self, short: Outcome, x: np.ndarray) -> Outcome:

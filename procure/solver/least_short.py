@@ -6,7 +6,7 @@ import numpy as np
 
 from procure.solver.highs import INFINITY
 from procure.solver.master import PROVEN_SHORT, Master, Proposal
-from procure.solver.search import NEAR_FLEETS, NEAR_UNITS, ROUGH_SECONDS, Search
+from procure.solver.search import NEAR_FLEETS, NEAR_UNITS, PATIENCE, ROUGH_SECONDS, Search
 from procure.solver.solution import Solution
 from procure.solver.split import Split
 
@@ -41,8 +41,12 @@ class LeastShort(Search):
         found = self.cheap.whole(CHEAP_GAP, ROUGH_SECONDS, INFINITY, np.append(x, theta))
         return (x, theta) if found.x is None or found.theta is None else (found.x, found.theta)
 
-    def _round_up(self) -> None:
-        """Nothing: the relaxation of shortfall buys whatever fits, and so would a fleet that has no less."""
+    def _learn_costs(self, most_short: float) -> None:
+        """Cuts that say what service costs, whatever fleets turn out to be short of beyond a most."""
+        if self.parent.relaxed is None and self.parent.hint is None:
+            self._ask_alone(most_short)
+        self.cheap.hold(most_short)
+        self._relaxed(self.cheap, PATIENCE)
 
     def _near_enough(self) -> bool:
         """Whether a shortfall that took long to prove is near enough to its bound."""
@@ -51,13 +55,9 @@ class LeastShort(Search):
     def _search(self) -> Solution:
         if self.parent.nearest is not None:
             self._take_over(self.parent.nearest)
-        if self.parent.relaxed is None:
-            outcome = self._relaxation()
-            if outcome is not None:
-                return outcome
-            if self.parent.hint is None:
-                # What service costs is known from its duals, whatever fleets turn out to be short of beyond it.
-                self._relaxation_of("cost", max(self.bound, 0.0) + self._target())
+        if not self._relaxed(self.master, PATIENCE):
+            return Solution("infeasible", None, None, None)
+        self._learn_costs(max(self.bound, 0.0) + self._target())
         self.bound = max(self.bound, 0.0)
         cpu_s = ROUGH_SECONDS
         while self._gap() > self._target() and self.options.left() > 0:

@@ -9,34 +9,25 @@ incumbent and bound meet. The bound is the master's: every cut is valid, so it b
 from __future__ import annotations
 
 import time
-from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from procure.families.scales import BASIS_POINTS
-from procure.solver.blocks import NEGLIGIBLE, Block, Cut, Outcome
-from procure.solver.compile import limited, tolerates
+from procure.solver.blocks import NEGLIGIBLE, Cut, Outcome
+from procure.solver.compile import tolerates
 from procure.solver.highs import (
     INFINITY,
     SECONDS_BETWEEN_REPORTS,
     OutOfTime,
-    load,
-    new_solver,
     relative_gap,
-    run,
-    set_option,
 )
 from procure.solver.master import Master, Proposal
+from procure.solver.relaxation import Relaxation, ask_alone, wanted
 from procure.solver.solution import Solution
 from procure.solver.split import Split
 
 ROUGH_GAP = 0.03
 """Relative gap of the first masters in integers."""
-FIRST_WEIGHT = 0.5
-"""How far from the point inside towards the master's point the relaxation looks for cuts."""
-LEAST_ROUNDS = 4
-"""Masters of the relaxation that are asked for cuts around its optimum, though its duals give the bound at once."""
 PATIENCE = 6
 """Masters of the relaxation that may pass without the bound moving much."""
 PATIENCE_ALIKE = 2
@@ -53,9 +44,6 @@ NEAR_FLEETS = 4
 """Fleets near the incumbent that are asked about in a row, while it says little; one each time later."""
 MEND_GAP = 0.01
 """Relative gap of masters near a fleet that nearly serves."""
-
-MANY_COLUMNS = 100_000
-"""Columns of a program from which on its relaxation takes minutes."""
 
 
 class Search:
@@ -88,8 +76,7 @@ class Search:
     def _learn(self, outcomes: list[Outcome], x: np.ndarray, theta: np.ndarray) -> int:
         """Keep the cuts that the master's own point breaks; the number of them."""
         new = 0
-        for outcome in outcomes:
-            cut = outcome.cut
+        for cut in [c for o in outcomes for c in (o.cut, o.beside) if c is not None]:
             limit = 0.0 if cut.feasibility else theta[cut.block]
             rounding = 0.0 if cut.feasibility else 1e-6 * max(1.0, abs(limit))
             if cut.value(x) > limit + max(rounding, NEGLIGIBLE * cut.scale):
@@ -102,18 +89,11 @@ class Search:
         for master in self.masters:
             master.add(cut)
 
-    def _with_excess(self, x: np.ndarray, outcomes: list[Outcome]) -> np.ndarray:
-        """The same fleet with the shortfall that its quarters turn out to need."""
-        served = x.copy()
-        for block, outcome in zip(self.parent.blocks, outcomes, strict=True):
-            served[block.short_columns] += outcome.excess
-        return served
-
     def _offer(self, x: np.ndarray, outcomes: list[Outcome]) -> None:
         """Take a fleet as incumbent if it can be served within the shortfall allowed."""
         if any(np.isinf(o.excess) for o in outcomes):
             return
-        served = self._with_excess(x, outcomes)
+        served = self.parent.with_excess(x, outcomes)
         self.parent.remember(served, float(self.parent.compiled.cost[self.parent.columns] @ served))
         if any(o.cost is None for o in outcomes) and self.objective == "cost":
             if self.most_short is None or served[self.parent.shorts].sum() > self.most_short:
@@ -183,13 +163,10 @@ class Search:
             self._begin()
         elif not tolerates(self.most_short):
             self._take_over(self.parent.nearest)
-        if self._relaxation_takes_minutes() and not self._round_up_by_block():
+        if not self._relax():
             return Solution("infeasible", None, None, None)
-        outcome = self._relaxation()
-        if outcome is not None:
-            return outcome
         if self.best is None:
-            self._round_up()
+            self._round_up(self.inside)
         aim, exact = ROUGH_GAP, False
         while self._gap() > self._target() and self.options.left() > 0:
             self.iterations += 1
@@ -251,77 +228,54 @@ class Search:
         self._offer(x, self.parent.evaluate(x, self.objective))
         self.options.report(self.objective, self._incumbent(), None)
 
-    def _round_up(self) -> None:
-        """A first plan: a fleet in whole numbers that has no less than the point inside."""
-        if self.inside is None or self.options.left() <= 0:
+    def _relax(self) -> bool:
+        """Cuts of the relaxation, from what each quarter would want alone on; False if nothing can be served.
+
+        A fleet with no less than any quarter wants is asked about as well: where limits leave room for it, a plan.
+        """
+        if self.parent.hint is None and self.parent.relaxed is None:
+            self.options.report("block by block", self._incumbent(), None)
+            if not self._ask_alone(self.most_short):
+                return False
+            self._round_up(wanted(self.parent))
+        return self._relaxed(self.master, PATIENCE if self.parent.hint is None else PATIENCE_ALIKE)
+
+    def _ask_alone(self, most_short: float | None) -> bool:
+        """Cuts from what each quarter would want alone; False if nothing serves one of them."""
+        cuts, servable = ask_alone(self.parent, most_short)
+        for cut in cuts:
+            self._keep(cut)
+        return servable
+
+    def _relaxed(self, master: Master, patience: int) -> bool:
+        """Cuts of the relaxation for one of the masters; False if it has no point."""
+        counts = master.objective == "shortfall"
+        target = self.parent.compiled.short_tolerance if counts else self.options.gap
+
+        def tell(bound: float) -> None:
+            if master is self.master:
+                self.bound = max(self.bound, bound)
+                self.options.report(f"{self.objective} relaxation", self._incumbent(), self.bound)
+
+        relaxation = Relaxation(self.parent, master, self._learn, tell)
+        if not counts:
+            incumbent = self.best if master is self.master else None
+            relaxation.inside = incumbent if self.parent.relaxed is None else self.parent.relaxed
+        found = relaxation.solve(target / (10 if counts else 20), target / 5, patience)
+        self.inside = relaxation.inside
+        if not counts:
+            self.parent.relaxed = relaxation.inside
+        return found
+
+    def _round_up(self, point: np.ndarray | None) -> None:
+        """A first plan: a fleet in whole numbers that has no less than a point that can be served."""
+        if point is None or self.options.left() <= 0:
             return
         columns = self.parent.helping, self.parent.hurting
-        first = self.master.no_worse(self.inside, *columns, ROUGH_GAP, ROUGH_SECONDS)
+        first = self.master.no_worse(point, *columns, ROUGH_GAP, ROUGH_SECONDS)
         if first.x is not None and first.theta is not None:
             self._visit(first.x, first.theta)
             self.options.report(self.objective, self._incumbent(), self.bound)
-
-    def _relaxation_takes_minutes(self) -> bool:
-        """Whether a plan is looked for before the whole relaxation, that of a program which nothing is known of."""
-        known = self.parent.hint is not None or self.parent.relaxed is not None
-        return not known and tolerates(self.most_short) and len(self.parent.compiled.columns) > MANY_COLUMNS
-
-    def _round_up_by_block(self) -> bool:
-        """A plan before the whole relaxation: a fleet with no less than each block needs by a relaxation of its own.
-
-        That of a block has the first stage and the service of the block alone. What counts of its fleet are the columns
-        that stand in the block's rows; its duals are a cut. Where limits tie blocks, there may be no such fleet; False
-        where one of them cannot be served by any.
-        """
-        columns = self.parent.helping, self.parent.hurting
-        compiled, mine = self.parent.compiled, self.parent.columns
-        need = np.where(compiled.helps[mine] < 0, compiled.col_upper[mine], compiled.col_lower[mine])
-        for block in self.parent.blocks:
-            self.options.report("block by block", None, None)
-            status, x = self._relaxation_with(block)
-            if x is None:
-                return status != "infeasible"
-            for of, further in zip(columns, (np.maximum, np.minimum), strict=True):
-                met = np.intersect1d(of, block.met)
-                need[met] = further(need[met], x[met])
-        first = self.master.no_worse(need, *columns, ROUGH_GAP, ROUGH_SECONDS)
-        if first.x is not None and first.theta is not None:
-            self._visit(first.x, first.theta)
-        self.options.report(self.objective, self._incumbent(), None)
-        return True
-
-    def _relaxation_with(self, block: Block) -> tuple[str, np.ndarray | None]:
-        """How the relaxation with one block's service alone ends, and the master columns of its optimum.
-
-        Its duals are a cut.
-        """
-        stage = limited(self.parent.compiled, self.most_short)
-        held = np.arange(len(self.parent.compiled.rows), len(stage.row_upper))
-        rows = np.concatenate([block.rows, self.parent.rows, held])
-        columns = np.concatenate([self.parent.columns, block.columns])
-        solver = self._interior_point()
-        load(
-            solver,
-            sparse.csr_matrix(stage.matrix[rows][:, columns]),
-            self.parent.compiled.cost[columns],
-            (stage.row_lower[rows], stage.row_upper[rows]),
-            (self.parent.compiled.col_lower[columns], stage.col_upper[columns]),
-        )
-        answer = run(solver, self.options.left())
-        if answer.values is None:
-            return answer.status, None
-        if answer.row_dual is not None:
-            cut = block.cut(answer.row_dual[: len(block.rows)], feasibility=False)
-            if cut is not None:
-                self._keep(cut)
-        return answer.status, answer.values[: len(self.parent.columns)]
-
-    def _interior_point(self) -> Any:
-        """A solver of relaxations by interior point, without crossover: no cut needs exact duals."""
-        solver = new_solver(self.options)
-        set_option(solver, "solver", "ipx")
-        set_option(solver, "run_crossover", "off")
-        return solver
 
     def _again(self, x: np.ndarray) -> bool:
         """Whether the master has proposed this fleet before."""
@@ -406,94 +360,6 @@ class Search:
             more = np.minimum(np.maximum(1.5 * self.margin, 1.2 * excess), BASIS_POINTS)
             self.margin = np.where(excess > 0.0, more, self.margin)
         return new
-
-    def _relaxation(self) -> Solution | None:
-        """Collect cuts for the relaxation, between the master's point and one that can be served.
-
-        The first point inside is the optimum of the whole relaxation, from the interior-point method; its duals are the
-        first cuts, and as a rule all that are needed here. Ends when the bound has come near the cost of the point
-        inside, or has stalled: masters in integers find the missing cuts faster than the relaxation's tail.
-        """
-        self.options.report("whole relaxation", None, None)
-        status, inside, reached = self.whole_relaxation()
-        if status == "infeasible" and self._relaxation_takes_minutes():
-            return Solution("infeasible", None, None, None)  # the stage of least shortfall says by how much
-        self.inside = inside
-        weight = FIRST_WEIGHT
-        bounds: list[float] = []
-        while self.options.left() > 0:
-            found = self.master.relaxed()
-            if found.status == "infeasible":
-                return Solution("infeasible", None, None, None)
-            if found.x is None or found.theta is None:
-                return None
-            self.bound = max(self.bound, -float("inf") if found.bound is None else found.bound)
-            bounds.append(self.bound)
-            if len(bounds) == 1 and self._reaches(reached):
-                self._round_up()
-            if len(bounds) > LEAST_ROUNDS and self._reaches(reached):
-                return None
-            outside, theta = found.x, found.theta
-            point = outside if inside is None else weight * outside + (1 - weight) * inside
-            outcomes = self.parent.evaluate(point, self.objective)
-            new = self._learn(outcomes, outside, theta)
-            self.options.report(f"{self.objective} relaxation", self._incumbent(), self.bound)
-            counted = self.objective == "shortfall" and all(np.isfinite(o.excess) for o in outcomes)
-            if counted:
-                point = self._with_excess(point, outcomes)
-            if counted or all(o.cost is not None for o in outcomes):
-                inside = self.inside = point
-                reached = float(self.master.cost[: len(point)] @ point) + sum(o.cost or 0.0 for o in outcomes)
-            if inside is not None and self._stalled(bounds):
-                return None
-            if not new and (inside is None or weight >= 1.0):
-                return None
-            weight = FIRST_WEIGHT if new else 1.0
-        return None
-
-    def _reaches(self, cost: float) -> bool:
-        """Whether the bound is about the cost of a point of the relaxation."""
-        near = self.options.gap / 20 * abs(cost) if self.objective == "cost" else self._target() / 10
-        return cost - self.bound <= near
-
-    def _stalled(self, bounds: list[float]) -> bool:
-        """Whether the last masters of the relaxation moved the bound too little to go on."""
-        patience = PATIENCE if self.parent.hint is None else PATIENCE_ALIKE
-        if len(bounds) <= patience:
-            return False
-        moved = bounds[-1] - bounds[-1 - patience]
-        return moved <= self._target() * (abs(bounds[-1]) if self.objective == "cost" else 1.0) / 5
-
-    def whole_relaxation(self) -> tuple[str, np.ndarray | None, float]:
-        """How the whole relaxation ends, the master columns of its optimum and its value; None and infinity without.
-
-        Its row duals are the first cuts: with them alone the master's relaxation is as high as the whole one.
-        """
-        if self.parent.hint is not None:
-            return "known", self.best, float("inf")
-        if self.parent.relaxed is not None:  # of a stage that allowed less shortfall, and its cuts are known
-            return "known", self.parent.relaxed, float("inf")
-        return self._relaxation_of(self.objective, self.most_short)
-
-    def _relaxation_of(self, objective: str, most_short: float | None) -> tuple[str, np.ndarray | None, float]:
-        """The whole relaxation of an objective with the total shortfall held to a most, by interior point."""
-        compiled = self.parent.compiled
-        solver = self._interior_point()
-        stage = limited(compiled, most_short)
-        cost = compiled.cost if objective == "cost" else compiled.shortfall
-        load(solver, stage.matrix, cost, (stage.row_lower, stage.row_upper), (compiled.col_lower, stage.col_upper))
-        answer = run(solver, self.options.left())
-        if answer.values is None or answer.objective is None:
-            return answer.status, None, float("inf")
-        if answer.row_dual is not None:
-            for block in self.parent.blocks:
-                cut = block.cut(answer.row_dual[block.rows], feasibility=objective == "shortfall")
-                if cut is not None:
-                    self._keep(cut)
-        inside = np.asarray(answer.values[self.parent.columns])
-        if objective == "cost":
-            self.parent.relaxed = inside
-        return answer.status, inside, answer.objective
 
     def _incumbent(self) -> float | None:
         return self.best_cost if self.best is not None else None

@@ -5,26 +5,35 @@ Given the integers and the few columns that tie quarters together, the service o
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
+from typing import TypeVar
 
 import numpy as np
 
 from procure.program.declare import More
 from procure.solver.blocks import Block, Cut, Outcome, parts_of
+from procure.solver.chains import chained
 from procure.solver.compile import Compiled, tolerates
 from procure.solver.highs import Options, OutOfTime
 from procure.solver.master import Master
 from procure.solver.solution import Solution
 
+Said = TypeVar("Said")
 FINISHING_SECONDS = 60.0
 """Wall seconds at most to make a plan of the fleet that is kept when time is over; one round of quarters each."""
 
 
 class Split:
-    """A compiled program split into a master and blocks, and what its stages share: cuts, nearest fleet, relaxation."""
+    """A compiled program split into a master and blocks, and what its stages share: cuts, nearest fleet, relaxation.
+
+    ``compiled`` is told by the steps of its chains (:mod:`procure.solver.chains`); :meth:`values` are of it as given.
+    """
 
     def __init__(self, compiled: Compiled, options: Options) -> None:
-        self.compiled = compiled
+        self._given = compiled
+        self.compiled, self._steps = chained(compiled)
+        compiled = self.compiled
         self.options = options
         self.columns = np.flatnonzero(compiled.master)
         self.blocks = [Block(i, compiled, part, compiled.cost, options) for i, part in enumerate(parts_of(compiled))]
@@ -45,8 +54,10 @@ class Split:
         self._nearest_rank = float("inf"), float("inf")
         self.hint: np.ndarray | None = None
         """The fleet of a case that is alike, which need not fit this one."""
+        self.wants: dict[int, np.ndarray] = {}
+        """First stages that serve a block if it were alone, by its number."""
         self.relaxed: np.ndarray | None = None
-        """The optimum of the whole relaxation of cost, once one was found."""
+        """A point of the relaxation of cost that can be served and is near the least, once one was found."""
 
     def remember(self, x: np.ndarray, money: float) -> None:
         """Keep a fleet that can be served, with its shortfall among ``x``, if it is the nearest to serve all so far."""
@@ -71,13 +82,12 @@ class Split:
         self.regime(None)
         x[self.shorts] = self.least_short
         outcomes = self.evaluate(x, "shortfall")
-        for block, outcome in zip(self.blocks, outcomes, strict=True):
-            x[block.short_columns] += outcome.excess
+        x = self.with_excess(x, outcomes)
         outcomes = self.evaluate(x, "cost")
         if not np.isfinite(x).all() or any(o.cost is None for o in outcomes):
             return None
         values = self.values(x, outcomes)
-        cost, short = float(self.compiled.cost @ values), float(self.compiled.shortfall @ values)
+        cost, short = float(self._given.cost @ values), float(self._given.shortfall @ values)
         return Solution("limit", values, short, 0.0), Solution("limit", values, cost, self._bound(short))
 
     def _bound(self, short: float) -> float | None:
@@ -89,12 +99,12 @@ class Split:
         return master.relaxed().bound
 
     def values(self, x: np.ndarray, outcomes: list[Outcome]) -> np.ndarray:
-        """The columns of the whole program, from the fleet and what its blocks say."""
+        """The columns of the program as it was given, from the fleet and what its blocks say."""
         values = np.zeros(len(self.compiled.columns))
         values[self.columns] = x
         for block, outcome in zip(self.blocks, outcomes, strict=True):
             values[block.columns] = outcome.values
-        return values
+        return self._steps @ values
 
     def regime(self, most_short: float | None) -> None:
         """Let the blocks tolerate what counts as served, or not, as a stage does."""
@@ -108,7 +118,17 @@ class Split:
 
     def evaluate(self, x: np.ndarray, objective: str) -> list[Outcome]:
         """What every block says at a fleet."""
-        act = (lambda b: b.serve(x)) if objective == "cost" else (lambda b: b.shortfall(x))
+        return self.each((lambda b: b.serve(x)) if objective == "cost" else (lambda b: b.shortfall(x)))
+
+    def each(self, act: Callable[[Block], Said]) -> list[Said]:
+        """What comes of every block, several at a time."""
         asked = [self._workers.submit(act, block) for block in self.blocks]
         wait(asked)  # all of them, also where one is out of time: the next stage must find their solvers at rest
         return [answer.result() for answer in asked]
+
+    def with_excess(self, x: np.ndarray, outcomes: list[Outcome]) -> np.ndarray:
+        """The same fleet with the shortfall that its quarters turn out to need."""
+        served = x.copy()
+        for block, outcome in zip(self.blocks, outcomes, strict=True):
+            served[block.short_columns] += outcome.excess
+        return served

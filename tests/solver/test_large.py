@@ -1,21 +1,24 @@
-"""What a program too large for a quick relaxation does before it, and what a relaxation without any plan ends."""
+"""No program is relaxed whole, however large: quarters one by one give a plan and its bound."""
 
 from __future__ import annotations
 
-from typing import Any
+from functools import cache
 
+import numpy as np
 import pytest
 from solved_case import built
 from tiny_case import fleet, tiny
 
 from procure.program import build as build_program
-from procure.solver import search
-from procure.solver.compile import Compiled, compile_program
+from procure.solver.compile import Compiled, compile_program, limited
 from procure.solver.decompose import Decomposition
-from procure.solver.highs import Options, Progress
-from procure.solver.split import Split
+from procure.solver.highs import Options, Progress, load, new_solver, run
+from procure.solver.relaxation import ask_alone, wanted
+from procure.solver.search import Search
+from procure.solver.whole import solve_whole
 
 
+@cache
 def compiled(positions: float) -> Compiled:
     old = fleet(("a", "gb200-nvl72", 2, "2025Q1", 3.3e6))
     peaks = {"chat": [110.0, 140.0, 150.0, 160.0]}
@@ -23,29 +26,70 @@ def compiled(positions: float) -> Compiled:
     return compile_program(build_program(built(case)))
 
 
+def whole_relaxation(program: Compiled) -> float:
+    """The optimum of the relaxation that serves everything, in one linear program."""
+    solver, stage = new_solver(Options(threads=1)), limited(program, 0.0)
+    rows, columns = (stage.row_lower, stage.row_upper), (program.col_lower, stage.col_upper)
+    load(solver, stage.matrix, program.cost, rows, columns)
+    answer = run(solver)
+    assert answer.objective is not None
+    return answer.objective
+
+
 @pytest.mark.thorough
-def test_a_large_program_has_a_plan_before_its_relaxation_and_the_same_answer(monkeypatch: pytest.MonkeyPatch) -> None:
-    plain = Decomposition(compiled(8.0), Options(1e-4, threads=1)).solve("cost", 0.0)
+def test_a_plan_comes_from_what_each_quarter_wants_alone_before_anything_is_known_of_all_together() -> None:
     told: list[Progress] = []
-    monkeypatch.setattr(search, "MANY_COLUMNS", 0)
-    found = Decomposition(compiled(8.0), Options(1e-4, threads=1, progress=told.append)).solve("cost", 0.0)
+    Decomposition(compiled(8.0), Options(1e-3, threads=1, progress=told.append)).solve("cost", 0.0)
     phases = [progress.phase for progress in told]
-    assert "block by block" in phases
-    before = told[: phases.index("whole relaxation")]
+    before = told[: phases.index("cost relaxation")]
     assert any(progress.incumbent is not None for progress in before)
-    assert plain.objective is not None
-    assert plain.bound is not None
-    assert found.objective == pytest.approx(plain.objective, rel=2e-4)
-    assert plain.bound <= found.objective + 1e-6
 
 
 @pytest.mark.thorough
-def test_a_relaxation_that_serves_nothing_ends_the_stage_without_more_questions(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    asked: list[Any] = []
-    monkeypatch.setattr(search, "MANY_COLUMNS", 0)
-    original = Split.evaluate
-    monkeypatch.setattr(Split, "evaluate", lambda self, *a: (asked.append(a), original(self, *a))[1])
-    assert Decomposition(compiled(2.0), Options(threads=1)).solve("cost", 0.0).status == "infeasible"
-    assert len(asked) <= 1  # what stands, if anything may: a plan, however short
+def test_the_bound_of_the_parts_is_as_high_as_that_of_the_whole_relaxation() -> None:
+    """At least as high: a cut asks no more of one unit than it can mend, which fractional fleets feel."""
+    stage = Search(Decomposition(compiled(8.0), Options(1e-5, threads=1)), "cost", 0.0)
+    assert stage._relax()
+    assert stage.bound >= whole_relaxation(compiled(8.0)) * (1.0 - 1e-5)
+    assert stage.bound <= stage.solve().objective + 1e-6
+
+
+def test_what_each_quarter_wants_alone_together_serves_every_quarter() -> None:
+    parts = Decomposition(compiled(8.0), Options(threads=1))
+    cuts, servable = ask_alone(parts, 0.0)
+    point = wanted(parts)
+    assert servable
+    assert point is not None
+    outcomes = parts.evaluate(point, "cost")
+    assert all(outcome.cost is not None for outcome in outcomes)
+    assert len(cuts) == len(parts.blocks)
+    for cut in cuts:
+        assert cut.value(point) <= outcomes[cut.block].cost + 1e-6
+    assert ask_alone(parts, 0.0) == ([], True)
+
+
+def test_a_quarter_that_no_fleet_serves_ends_the_stage_without_more_questions() -> None:
+    parts = Decomposition(compiled(2.0), Options(threads=1))
+    assert not ask_alone(parts, 0.0)[1]
+    assert wanted(parts) is None
+    assert parts.solve("cost", 0.0).status == "infeasible"
+    assert not any(cut.feasibility for cut in parts.cuts[1:])
+
+
+def test_what_service_costs_is_known_of_a_fleet_that_cannot_serve() -> None:
+    """Of nothing at all: the cut of cost beside the one of shortfall is valid where everything is served."""
+    parts = Decomposition(compiled(8.0), Options(threads=1))
+    ask_alone(parts, 0.0)
+    point = wanted(parts)
+    served = parts.evaluate(point, "cost")
+    beside = [outcome.beside for outcome in parts.evaluate(np.zeros(len(parts.columns)), "cost")]
+    assert any(cut is not None for cut in beside)
+    for cut, outcome in zip(beside, served, strict=True):
+        assert cut is None or cut.value(point) <= outcome.cost + 1e-6
+
+
+@pytest.mark.thorough
+def test_the_answer_is_that_of_the_whole_program() -> None:
+    found = Decomposition(compiled(8.0), Options(1e-5, threads=1)).solve("cost", 0.0)
+    reference = solve_whole(compiled(8.0), Options(1e-5, threads=1), "cost", 0.0)
+    assert found.objective == pytest.approx(reference.objective, rel=2e-5)

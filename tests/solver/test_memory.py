@@ -13,6 +13,7 @@ from tiny_case import budget, fleet, tiny
 
 import procure
 from procure.program import build as build_program
+from procure.solver import search
 from procure.solver.compile import Compiled, compile_program
 from procure.solver.decompose import Decomposition
 from procure.solver.highs import Options
@@ -117,19 +118,20 @@ def test_cuts_of_a_basis_are_tight_at_a_load_that_has_grown():
     for cut in _learnt().cuts(parts):
         parts.cuts.append(cut)
     warm = Search(parts, "cost", 0.0).master.relaxed()
-    cold = Search(Decomposition(compiled("growth"), Options(threads=1)), "cost", 0.0).whole_relaxation()[2]
+    cold = Search(Decomposition(compiled("growth"), Options(GAP, threads=1)), "cost", 0.0)
+    assert cold._relax()
     assert warm.bound is not None
-    assert 0.9 * cold <= warm.bound <= cold + 1e-6
+    assert 0.9 * cold.bound <= warm.bound <= cold.solve().objective + 1e-6
 
 
-def test_with_a_memory_no_whole_relaxation_is_solved(monkeypatch):
+def test_with_a_memory_quarters_are_not_asked_what_they_want_alone(monkeypatch):
     asked: list[str] = []
-    original = Search._relaxation_of
-    monkeypatch.setattr(Search, "_relaxation_of", lambda self, *a: (asked.append("whole"), original(self, *a))[1])
+    original = search.ask_alone
+    monkeypatch.setattr(search, "ask_alone", lambda *a: (asked.append("alone"), original(*a))[1])
     solved("a price", memory())
     assert asked == []
     solved("a price", None)
-    assert asked == ["whole"]
+    assert asked == ["alone"]
 
 
 def test_solve_renews_the_memory_that_it_is_given():
