@@ -21,7 +21,7 @@ from procure.solver.split import Split
 Learn = Callable[[list[Outcome], np.ndarray, np.ndarray], int]
 WEIGHT = 0.5
 """How far from the point inside towards the master's point the relaxation looks for cuts."""
-PATIENCE_OUTSIDE = 12
+PATIENCE_OUTSIDE = 8
 """Masters of the relaxation that may pass without the bound moving much while no point inside is known."""
 
 

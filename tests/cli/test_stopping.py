@@ -130,7 +130,7 @@ def test_progress_tells_its_phase_from_sizing_on():
     told: list[Progress] = []
     procure.solve(wide(), progress=told.append, threads=1)
     phases = list(dict.fromkeys(p.phase for p in told))
-    assert phases[:3] == ["sizing", "building the program", "whole relaxation"]
+    assert phases[:3] == ["sizing", "building the program", "block by block"]
     assert phases[-2:] == ["tables and causes", "verification"]
     assert {"cost relaxation", "cost"} <= set(phases)
     assert told[-1].incumbent is not None

@@ -98,7 +98,7 @@ def test_where_the_cost_of_the_least_shortfall_is_never_searched_for_its_fleet_i
 def test_a_wish_to_stop_keeps_what_stands_once_the_quarters_have_been_asked_about_it():
     told: list[Any] = []
     plan = searched(
-        late(), threads=1, progress=told.append, stop=lambda: any(p.phase == "whole relaxation" for p in told)
+        late(), threads=1, progress=told.append, stop=lambda: any(p.phase == "block by block" for p in told)
     )
     assert plan.status is Status.LIMIT
     assert plan.tables["checks"]["holds"].all()
