@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import math
 import time
 from collections.abc import Callable, Sequence
@@ -195,7 +197,7 @@ class _Asker:
         for order in plan.summary["purchases"]:
             self._orders[order["sku"]] = self._orders.get(order["sku"], 0) + order["count"]
         self._finer = effort.gap < plan.summary["gap_asked"]
-        self._batches, self._left = 0, how.most
+        self._left = how.most
         self.known = Known()
         self._answered = {} if earlier is None else earlier.answered(effort.gap)
         self._unfinished = set() if earlier is None else {question.about for question in earlier.not_asked}
@@ -235,11 +237,15 @@ class _Asker:
                 f"{step.done}/{step.total}  {names[step.outcome.number - 1]}: {step.outcome.status}{left}"
             )
 
-        self._batches += 1
         self.how.progress(f"0/{len(names)}  asking: {names[0]}")
         study = Study("explain", self._case, changes, replace(self.effort, ask_causes=False), self.known)
-        folder = None if self.how.out is None else self.how.out / f"{self._batches}"
+        folder = None if self.how.out is None else self.how.out / _name_of(study.changes)
         return study.run(folder, self.how.jobs, told, self.how.stop)
+
+
+def _name_of(changes: Sequence[Change]) -> str:
+    """A folder's name for a study of these changes: where some are answered already, the others are another study."""
+    return hashlib.sha256(json.dumps([list(change.items()) for change in changes]).encode()).hexdigest()[:8]
 
 
 def _better(plan: Point, again: Point) -> Point:

@@ -192,6 +192,21 @@ def test_a_finer_gap_has_the_plan_itself_solved_again():
 
 
 @pytest.mark.thorough
+def test_a_run_of_so_many_questions_goes_on_with_the_others_also_where_its_plans_are_kept(tmp_path):
+    case = BINDING["rent"]()
+    plan, asked = planned(case, gap=GAP), Asked(limits=False, named=("rent", "power"), orders=False)
+    lines: list[str] = []
+    how = How(HOW.effort, most=1, out=tmp_path, progress=lines.append)
+    first = explain(plan, case, asked, how)
+    assert len(first.not_asked) == 1
+    second = explain(plan, case, asked, how, first)
+    assert [a.question.about for a in second.answers][:2] == [a.question.about for a in first.answers]
+    assert second.answers[0] == first.answers[0] or second.answers[1] == first.answers[1]
+    assert sum("asking" in line for line in lines) == 2
+    assert len(list(tmp_path.iterdir())) == 2
+
+
+@pytest.mark.thorough
 def test_a_case_that_was_changed_since_is_refused(bought):
     case, plan, _ = bought
     with pytest.raises(InputError, match="changed since"):
