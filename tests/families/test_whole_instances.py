@@ -31,6 +31,7 @@ def racks(plan: Any) -> int:
     return int(plan.purchases["count"].sum())
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("rates", "more"), [((0.15, 0.3), 1), ((1.3,), 0)])
 @pytest.mark.thorough
 def test_whole_instances_take_no_more_than_is_told_of_what_stays_fluid(rates, more):

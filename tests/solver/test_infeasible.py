@@ -66,6 +66,7 @@ def test_a_least_share_that_cannot_be_served_is_told_with_the_share_that_can(met
     assert reasons(case, method) == [told]
 
 
+@pytest.mark.thorough
 def test_a_least_share_gives_way_before_the_racks_that_stand():
     """A few hundredths of a rack would do for it; that they are missing says nothing of who asks for them."""
     standing = {"fleet": fleet(("a", GB, 1, "2026Q1", 4e6)).assign(retirable=False)}

@@ -100,6 +100,7 @@ def test_verification_sees_another_claim(field, value):
     assert steadied().fails("plan.json agrees with the tables", changed)
 
 
+@pytest.mark.thorough
 def test_where_no_time_is_left_for_it_the_cheapest_is_shown_and_said_to_be(monkeypatch):
     monkeypatch.setattr(import_module("procure.solver.solve"), "steady", lambda *given: None)
     plan = searched(case(5e-4), gap=1e-6, threads=1)
