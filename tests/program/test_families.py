@@ -366,6 +366,14 @@ def one_hall_is_not_enough(tables: Tables) -> None:
     rows(tables, "expansion_adds", (SITE, "hall", "positions", 3.0))
 
 
+def one_hall_is_kept(tables: Tables) -> None:
+    """Three halls of which none is on offer any more; a hold keeps one."""
+    few_positions(tables)
+    rows(tables, "expansions", (SITE, "hall", 0, 3, 1e5, -1))
+    rows(tables, "expansion_adds", (SITE, "hall", "positions", 3.0))
+    rows(tables, "reservations", ("hold", SITE, "hall", "firm_hold", 1, 1, 0, 2, 0.0, 0.0))
+
+
 def kits_are_cheap_racks_dear(tables: Tables) -> None:
     """One kit for each rack that stands; without the rule all reuse would come from kits that no rack holds."""
     small_store(tables)
@@ -555,6 +563,7 @@ BINDING: dict[str, Any] = {
     "late_prefill_share": late_prompts,
     "site_limit": few_positions,
     "expansions_at_most": one_hall_is_not_enough,
+    "exercised_at_most": one_hall_is_kept,
     "kits_within_hosts": kits_are_cheap_racks_dear,
     "enclosures_in_racks": racks_for_enclosures,
     "parts_in_free_hosts": kits_that_find_no_free_host,
@@ -702,6 +711,11 @@ def hall_that_is_not_needed(tables: Tables) -> None:
     rows(tables, "expansion_adds", (SITE, "hall", "positions", 3.0))
 
 
+def hall_that_is_kept_and_not_needed(tables: Tables) -> None:
+    hall_that_is_not_needed(tables)
+    rows(tables, "reservations", ("hold", SITE, "hall", "firm_hold", 1, 1, 0, 1, 1e3, 0.0))
+
+
 def supplier_sells_enough(tables: Tables) -> None:
     edit(tables, "skus", {"sku": "g"}, supply_per_quarter=100.0)
 
@@ -796,6 +810,7 @@ INERT: dict[str, Any] = {
     "late_prefill_share": prompts_late_within_the_share,
     "site_limit": demand_alone,
     "expansions_at_most": hall_that_is_not_needed,
+    "exercised_at_most": hall_that_is_kept_and_not_needed,
     "kits_within_hosts": ample_drives,
     "enclosures_in_racks": cmx_not_worth_it,
     "parts_in_free_hosts": held_hosts_and_reuse_that_saves_nothing,
