@@ -8,14 +8,16 @@ hour, rows of it, and where work that may wait is placed, are of the parts of th
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import pandas as pd
 
 from procure.errors import Fault, InputError
 from procure.schema import cells_of
+
+K = TypeVar("K")
 
 BASE = "base"
 """The one scenario."""
@@ -133,25 +135,31 @@ def grouped(table: pd.DataFrame, by: Sequence[str], *, across: Collection[str] =
 def totals(table: pd.DataFrame, by: Sequence[str], value: str, *, across: Collection[str] = ()) -> dict[Any, Any]:
     """Sums of a column by some others, in order: those of :func:`grouped`, in a fraction of its time for few rows.
 
-    Keys are tuples, or plain values for one column. As pandas does it, a key or a value that is NaN is left out, and
-    what a sum rounds away is carried on (W. Kahan, "Further remarks on reducing truncation errors", 1965), so that both
-    agree to the last bit.
+    Keys are tuples, or plain values for one column; rows with NaN in a key are left out, as pandas does it.
 
     Raises:
         InputError: several scenarios or parts of the day under one key.
     """
     cells = cells_of(unmixed(table, by, across))
     keys = zip(*(cells[column] for column in by), strict=True)
-    sums: dict[tuple[Any, ...], tuple[Any, Any]] = {}
-    for key, number in zip(keys, cells[value], strict=True):
-        if any(part != part for part in key):
-            continue
+    told = ((key, x) for key, x in zip(keys, cells[value], strict=True) if all(part == part for part in key))
+    found = compensated(told)
+    return found if len(by) > 1 else {key: total for (key,), total in found.items()}
+
+
+def compensated(numbers: Iterable[tuple[K, Any]]) -> dict[K, Any]:
+    """Sums by key, in order of the keys; what is NaN is left out.
+
+    What a sum rounds away is carried on (W. Kahan, "Further remarks on reducing truncation errors", 1965): pandas adds
+    up groups so, and both agree to the last bit.
+    """
+    sums: dict[K, tuple[Any, Any]] = {}
+    for key, number in numbers:
         total, lost = sums.setdefault(key, (0, 0))
         if number == number:
             more = number - (lost if lost == lost else 0)  # beyond infinity nothing is lost
             sums[key] = total + more, (total + more - total) - more
-    found = {key: total for key, (total, _) in sorted(sums.items())}
-    return found if len(by) > 1 else {key: total for (key,), total in found.items()}
+    return {key: sums[key][0] for key in sorted(sums)}  # type: ignore[type-var]
 
 
 def one_block(*tables: Mapping[str, pd.DataFrame]) -> None:

@@ -11,8 +11,9 @@ import pandas as pd
 
 from procure.case.settings import COMPUTED
 from procure.demand.routing import HOMES, kept_by_affinity, kept_by_chance
-from procure.instance.tables import ReturnShare, SkuRow
+from procure.instance.tables import Age, Length, Prefill, Rate, ReturnShare, Serve, SkuRow
 from procure.schema import RECOMPUTE, SkuKind, Tier
+from procure.timekey import compensated
 
 if TYPE_CHECKING:
     from procure.case import Case
@@ -136,28 +137,33 @@ def return_shares_table(tables: Mapping[str, pd.DataFrame], case: Case) -> pd.Da
 
 def _work(tables: Mapping[str, pd.DataFrame]) -> dict[tuple[int, str, str, str], tuple[float, float]]:
     """Requests in flight and units busy with a workload on the SKU that reads a store, by (t, workload, store, SKU)."""
-    keys, each = ["t", "workload", "bucket"], ["t", "workload", "bucket", "sku"]
-    returns = tables["ages"].groupby(["t", "workload"])["return_share"].sum().clip(upper=1.0).rename("back")
-    ways = tables["prefill"].merge(tables["rates"], on=keys)
-    ways = ways[ways["requests_per_s"] > 0].merge(returns, on=["t", "workload"], how="left").fillna({"back": 0.0})
-    full = ways.loc[ways["store"] == RECOMPUTE, [*each, "rack_s", "ttft_s"]]
-    hits = ways[ways["store"] != RECOMPUTE].merge(full, on=each, suffixes=("", "_full"))
-    hits = hits.merge(_decode(tables), on=each, how="left").fillna({"decode_s": 0.0, "decode_rack_s": 0.0})
-    back, rate = hits["back"], hits["requests_per_s"]
-    hits["in_flight"] = rate * (hits["decode_s"] + back * hits["ttft_s"] + (1.0 - back) * hits["ttft_s_full"])
-    hits["units"] = rate * (hits["decode_rack_s"] + back * hits["rack_s"] + (1.0 - back) * hits["rack_s_full"])
-    sums = hits.groupby(["t", "workload", "store", "sku"])[["in_flight", "units"]].sum()
-    return dict(zip(sums.index, zip(sums["in_flight"], sums["units"], strict=True), strict=True))
+    rate = {(r.t, r.workload, r.bucket): r.requests_per_s for r in Rate.rows(tables["rates"]) if r.requests_per_s > 0}
+    returned = compensated(((r.t, r.workload), r.return_share) for r in Age.rows(tables["ages"]))
+    ways = [way for way in Prefill.rows(tables["prefill"]) if (way.t, way.workload, way.bucket) in rate]
+    full = {(way.t, way.workload, way.bucket, way.sku): way for way in ways if way.store == RECOMPUTE}
+    decode = _decode(tables)
+    in_flight, units = [], []
+    for hit in ways:
+        on = (hit.t, hit.workload, hit.bucket, hit.sku)
+        if hit.store == RECOMPUTE or on not in full:
+            continue
+        key, miss, asked = (hit.t, hit.workload, hit.store, hit.sku), full[on], rate[on[:3]]
+        back = min(returned.get(on[:2], 0.0), 1.0)
+        decode_s, decode_rack_s = decode.get(on, (0.0, 0.0))
+        in_flight.append((key, asked * (decode_s + back * hit.ttft_s + (1.0 - back) * miss.ttft_s)))
+        units.append((key, asked * (decode_rack_s + back * hit.rack_s + (1.0 - back) * miss.rack_s)))
+    busy = compensated(units)
+    return {key: (requests, busy[key]) for key, requests in compensated(in_flight).items()}
 
 
-def _decode(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+def _decode(tables: Mapping[str, pd.DataFrame]) -> dict[tuple[int, str, str, str], tuple[float, float]]:
     """Seconds from the first token to the last and unit-seconds of decode, by bucket and SKU, at the largest batch.
 
     A SKU decodes with LPX beside it where it cannot alone. Seconds are those of the slowest phase's speed.
     """
-    each = ["t", "workload", "bucket", "sku"]
-    points = tables["serve"].assign(paired=tables["serve"]["lpx_sku"] != "")
-    points = points.sort_values(["paired", "rack_s"], kind="stable").drop_duplicates(each)
-    points = points.merge(tables["lengths"], on=each[:3])
-    seconds = (points["thinking_tokens"] + points["visible_tokens"]) / points["tps_user"]
-    return points[each].assign(decode_s=seconds, decode_rack_s=points["rack_s"])
+    tokens = {(r.t, r.workload, r.bucket): r.thinking_tokens + r.visible_tokens for r in Length.rows(tables["lengths"])}
+    found: dict[tuple[int, str, str, str], tuple[float, float]] = {}
+    for point in sorted(Serve.rows(tables["serve"]), key=lambda point: (point.lpx_sku != "", point.rack_s)):
+        seconds = tokens[point.t, point.workload, point.bucket] / point.tps_user
+        found.setdefault((point.t, point.workload, point.bucket, point.sku), (seconds, point.rack_s))
+    return found
