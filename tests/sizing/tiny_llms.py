@@ -152,6 +152,10 @@ def cache_sizes(config, lengths) -> list[int]:
     return sizes
 
 
+KNOWN_TINY: set[type] = set()
+"""Config classes of which an LLM was built: with one field changed it is about as large."""
+
+
 def _model(config):
     """The LLM of a config in bfloat16: its causal model, else its base model, else its text model of no auto class."""
     import torch
@@ -162,11 +166,14 @@ def _model(config):
     reasons = []
     for make in itertools.chain(autos, others):
         try:
-            with torch.device("meta"):
-                weights = sum(weight.numel() for weight in make(config).parameters())
-            if weights > 30e6:
-                raise ValueError(f"{weights} weights are not tiny")
-            return make(config, dtype=torch.bfloat16).eval()
+            if type(config) not in KNOWN_TINY:
+                with torch.device("meta"):
+                    weights = sum(weight.numel() for weight in make(config).parameters())
+                if weights > 30e6:
+                    raise ValueError(f"{weights} weights are not tiny")
+            model = make(config, dtype=torch.bfloat16).eval()
+            KNOWN_TINY.add(type(config))
+            return model
         except Exception as reason:
             reasons.append(reason)
     raise reasons[0]
