@@ -66,7 +66,7 @@ def test_summary_has_what_the_contract_names(stored):
 
 @pytest.mark.slow(seconds=100)
 def test_example_solves_again_to_the_same_cost(case, stored):
-    """The search, its plan, causes and checks; verbs and files have tests of their own on cases that solve in seconds."""
+    """The search, its plan, causes and checks; verbs and files have tests of their own on smaller cases."""
     again = searched(case, time_limit_s=900.0)
     assert again.status == stored.status
     assert again.tables["checks"]["holds"].all(), again.tables["checks"].to_string()
