@@ -57,6 +57,7 @@ def test_the_cheapest_way_to_keep_room_is_taken_as_by_trying_every_plan(name):
         assert (row["outcome"], row["fee_usd"], row["kept_capex_usd"]) == ("exercised", pytest.approx(usd), 4e5)
 
 
+@pytest.mark.thorough
 def test_a_changed_row_of_what_is_kept_is_seen():
     found = solved(room_kept(hold=15.0, offer=False))
     assert not found.failing(found.plan)
@@ -100,6 +101,7 @@ def test_a_hold_without_a_fee_has_the_packaged_one_and_early_rent_that_of_the_si
     assert case.rests_on["reservation/firm_hold/usd_per_kw_month"].number == 30.0
 
 
+@pytest.mark.thorough
 def test_sentences_and_workbook_say_what_is_kept_open_and_what_that_costs():
     plan = planned(room_kept(hold=15.0, offer=False), gap=1e-6)
     kept, gone = expansion_sentences(plan, Span.LOOKAHEAD)
