@@ -297,7 +297,7 @@ def deferrable_beside_voice() -> Any:
     }
     peaks = {"batch": [900, 1200, 1500, 1500], "voice": [300, 300, 400, 500]}
     tables = {"fleet": fleet(("a", "hgx-h200", 2, "2024Q1", 3e5))}
-    figures = {("hgx-b300", "supply_per_quarter"): 2}
+    figures = {("hgx-b300", "supply_per_quarter"): 2, ("hgx-b300", "last_order"): QUARTERS[1]}
     case = tiny(
         skus=("hgx-b300",), peaks=peaks, planned=2, workloads=workloads, sites=places(3), tables=tables,
         figures=figures, settings={"resale": "existing"},
