@@ -1,4 +1,4 @@
-"""Verbs that say on what a decision hangs: ``trigger`` and ``tornado``."""
+"""Verbs that say on what a decision hangs: ``trigger``, ``tornado`` and ``compare``."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from procure.cli.study import Jobs, tell_step
 
 if TYPE_CHECKING:
     from procure.decision import Tornado, Trigger
+    from procure.plan.compare import Comparison
 
 PANEL = "Decide"
 MOST_SHOWN = 20
@@ -28,6 +29,7 @@ def register(app: typer.Typer) -> None:
     """Add the verbs of this group."""
     app.command(rich_help_panel=PANEL)(trigger)
     app.command(rich_help_panel=PANEL)(tornado)
+    app.command(rich_help_panel=PANEL)(compare)
 
 
 def trigger(  # noqa: PLR0913 - one option of the verb each
@@ -128,6 +130,73 @@ def tornado(  # noqa: PLR0913 - one option of the verb each
         _show_tornado(found)
         typer.echo(f"Written to {out}: tornado.csv, {', '.join(path.name for path in pictures)}, rounds/")
     raise typer.Exit(LIMIT if stopping.asked() else 0)
+
+
+def compare(
+    plans: Annotated[list[Path], typer.Argument(help="Result folders, two or more; each is held against the first.")],
+    as_json: Json = False,
+) -> None:
+    """Say what other plans do otherwise than the first: orders pulled in, pushed out, added, dropped; cost by line.
+
+    With loads and premises in which they differ, and by how much the least costs are proven to differ.
+
+    Exit codes: 0 done, 2 wrong input.
+    """
+    from procure.errors import Fault, InputError
+    from procure.plan import Plan
+
+    if len(plans) == 1:
+        raise InputError([Fault("compare", 0, "", str(plans[0]), "Two results or more, the first to compare with.")])
+    first, *others = [Plan.read(folder) for folder in plans]
+    found = {str(folder): first.compare(other) for folder, other in zip(plans[1:], others, strict=True)}
+    if as_json:
+        show_json([{"first": str(plans[0]), "second": name, **c.facts()} for name, c in found.items()])
+        return
+    for name, comparison in found.items():
+        _show_comparison(str(plans[0]), name, comparison)
+
+
+def _show_comparison(first: str, second: str, found: Comparison) -> None:
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+
+    from procure.cli._console import table_console
+    from procure.families.wording import figure
+
+    console = table_console()
+    cases = "the same case" if found.same_case else "another case"
+    typer.echo(f"{second} against {first}: {cases}.")
+    between = "" if found.least_usd != found.least_usd else (
+        f"; least costs differ by {found.least_usd / 1e6:+,.2f} to {found.most_usd / 1e6:+,.2f}"
+        f"{', the same within the gaps' if found.is_tie else ''}"
+    )  # fmt: skip
+    typer.echo(f"Cost as found: {found.cost_usd / 1e6:+,.2f} M USD, present value{between}.")
+    costs = Table(box=SIMPLE_HEAD, pad_edge=False)
+    costs.add_column("line of cost, M USD")
+    for name in ("first", "second", "more or less"):
+        costs.add_column(name, justify="right")
+    for row in found.costs.to_dict("records"):
+        cells = (f"{row['before_usd'] / 1e6:,.2f}", f"{row['after_usd'] / 1e6:,.2f}", f"{row['moves_usd'] / 1e6:+,.2f}")
+        costs.add_row(str(row["line"]), *cells)
+    console.print(costs)
+    orders = Table(box=SIMPLE_HEAD, pad_edge=False)
+    for name in ("orders", "SKU", "site", "from", "to", "units", "capital, M USD"):
+        orders.add_column(name, justify="right" if name in ("units", "capital, M USD") else "left", overflow="fold")
+    for order in found.orders:
+        usd = f"{order.capex_usd / 1e6:+,.2f}"
+        orders.add_row(order.move, order.sku, order.site, order.before, order.after, str(order.count), usd)
+    if found.orders:
+        console.print(orders)
+    else:
+        typer.echo("Orders of planned quarters are the same.")
+    for row in found.loads.to_dict("records"):
+        typer.echo(
+            f"Load of {row['workload']}, {row['quarter']}: {figure(row['before_requests_per_s'])} to "
+            f"{figure(row['after_requests_per_s'])} requests/s at the peak; not served "
+            f"{row['before_short_share']:.2%} to {row['after_short_share']:.2%}."
+        )
+    for row in found.premises.to_dict("records"):
+        typer.echo(f"Premise {row['path']}: {row['before'] or 'not used'} to {row['after'] or 'not used'}.")
 
 
 def _show_trigger(found: Trigger) -> None:

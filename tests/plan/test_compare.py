@@ -1,0 +1,73 @@
+"""What a second plan does otherwise: units paired by hand, costs that add up, premises and loads that differ."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from solved_case import planned
+from tiny_case import tiny
+
+from procure.cli import main
+from procure.plan.compare import Move, moved_orders
+
+GB = "gb300-nvl72"
+PRICE = f"hardware/{GB}/price_usd"
+
+
+def ordering(plan, *orders):
+    """The plan with other orders of planned quarters: quarter and count of units of one SKU at one site."""
+    row = plan.tables["purchases"].iloc[0].to_dict()
+    made = type(plan.tables["purchases"])(
+        [{**row, "quarter": q, "count": n, "capex_usd": 10.0 * n, "span": "planned"} for q, n in orders],
+        columns=plan.tables["purchases"].columns,
+    )
+    return type(plan)(plan.summary, {**plan.tables, "purchases": made})
+
+
+@pytest.mark.thorough
+def test_units_are_paired_in_the_order_of_their_quarters():
+    plan = planned(tiny(peaks={"chat": [60, 80, 90]}), gap=1e-4)
+    before, after = ordering(plan, ("2027Q1", 2), ("2027Q3", 2)), ordering(plan, ("2027Q2", 2), ("2027Q3", 1))
+    told = [(m.move, m.before, m.after, m.count, m.capex_usd) for m in moved_orders(before, after)]
+    assert told == [(Move.PUSHED_OUT, "2027Q1", "2027Q2", 2, 0.0), (Move.DROPPED, "2027Q3", "", 1, -10.0)]
+    told = [(m.move, m.before, m.after, m.count, m.capex_usd) for m in moved_orders(after, before)]
+    assert told == [(Move.PULLED_IN, "2027Q2", "2027Q1", 2, 0.0), (Move.ADDED, "", "2027Q3", 1, 10.0)]
+    assert moved_orders(before, before) == []
+
+
+@pytest.mark.thorough
+def test_costs_by_line_add_up_and_what_differs_is_named():
+    case = tiny(peaks={"chat": [60, 80, 90]})
+    other = case.with_value(PRICE, "x1.1").with_value("forecast/chat/2027Q1/peak_requests_per_s", 70.0)
+    first, second = planned(case, gap=1e-4), planned(other, gap=1e-4)
+    found = first.compare(second)
+    assert not found.same_case
+    assert found.costs["moves_usd"].sum() == pytest.approx(found.cost_usd)
+    assert found.cost_usd == pytest.approx(second.objective_usd - first.objective_usd)
+    assert found.least_usd <= found.cost_usd <= found.most_usd
+    assert not found.is_tie
+    (load,) = found.loads.to_dict("records")
+    assert (load["workload"], load["quarter"]) == ("chat", "2027Q1")
+    assert (load["before_requests_per_s"], load["after_requests_per_s"]) == pytest.approx((60.0, 70.0))
+    assert PRICE in found.premises["path"].tolist()
+    same = first.compare(first)
+    assert same.same_case and same.is_tie  # noqa: PT018
+    assert same.orders == [] and same.loads.empty and same.premises.empty  # noqa: PT018
+
+
+@pytest.mark.thorough
+def test_the_verb_holds_each_plan_against_the_first(tmp_path, capsys):
+    case = tiny(peaks={"chat": [60, 80, 90]})
+    planned(case, gap=1e-4).write(tmp_path / "a plan")
+    planned(case.with_value(PRICE, "x1.1"), gap=1e-4).write(tmp_path / "dear")
+    folders = [str(tmp_path / "a plan"), str(tmp_path / "dear")]
+    assert main(["compare", *folders, "--json"]) == 0
+    (row,) = json.loads(capsys.readouterr().out)
+    assert row["orders"] == []
+    assert row["cost_usd"] > 0
+    assert main(["compare", *folders]) == 0
+    told = capsys.readouterr().out
+    assert "Orders of planned quarters are the same." in told
+    assert f"Premise {PRICE}" in told
+    assert main(["compare", folders[0]]) == 2
