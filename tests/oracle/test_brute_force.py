@@ -123,6 +123,8 @@ def cmx_against_recompute() -> Any:
     figures = {
         ("cmx-enclosure", "supply_per_quarter"): 2,
         ("cmx-rack", "supply_per_quarter"): 1,
+        ("cmx-enclosure", "last_order"): QUARTERS[1],
+        ("cmx-rack", "last_order"): QUARTERS[1],
         ("cmx-enclosure", "price_usd"): 60_000,
     }
     skus = (VR, "cmx-rack", "cmx-enclosure")
@@ -182,7 +184,7 @@ def second_enclosures_and_frames() -> Any:
 
 
 def lpx_copies(positions: float = 6.1, racks: int = 4, **settings: Any) -> Any:
-    figures = {("lpx", "supply_per_quarter"): racks}
+    figures = {("lpx", "supply_per_quarter"): racks, ("lpx", "last_order"): QUARTERS[1]}
     case = tiny(skus=(VR, "lpx"), peaks={"code": [10, 15, 18]}, workloads=CODE, sites=places(positions),
                 figures=figures, settings=settings)  # fmt: skip
     return case, {VR: 2, "lpx": racks}
