@@ -493,6 +493,11 @@ def a_pod_may_be_lost() -> Any:
     return case, {VR: 4}
 
 
+def lpx_copies_in_two_pods() -> Any:
+    """One copy is enough; of two, one in each pod, one is left: with two LPX racks each and a rack beside them."""
+    return lpx_copies(12.0, 5, resilience="pod")
+
+
 def an_lpx_rack_may_be_down() -> Any:
     """A copy takes two of three LPX racks: one is to spare as it is. The rack beside them needs a second one."""
     return lpx_copies(12.0, 5, resilience="n+1")
@@ -599,6 +604,7 @@ CASES: list[tuple[Callable[[], Any], set[str], set[str]]] = [
     (drives_may_be_lost, {VR, KIT}, {"units left after a loss"}),
     (a_cmx_rack_may_be_lost, {"cmx-rack", "cmx-enclosure"}, {"units left after a loss"}),
     (a_pod_may_be_lost, {VR}, {"units left after a loss"}),
+    (lpx_copies_in_two_pods, {VR, "lpx"}, {"LPX copies left after a loss"}),
     (an_lpx_rack_may_be_down, {VR, "lpx"}, {"units left after a loss"}),
     (two_sites_each_able_to_carry_it, {"hgx-h200"}, {"units left after a loss"}),
     (racks_at_maxq, {VR}, set()),
