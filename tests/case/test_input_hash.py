@@ -29,7 +29,11 @@ class Packaged(NamedTuple):
 
 
 def caches() -> list[Any]:
-    """Every cache of the package: what they hold of packaged data is to be forgotten."""
+    """Every cache of the package: what they hold of packaged data is to be forgotten.
+
+    Those too that the collector was told to leave alone (``conftest``): it does not list them.
+    """
+    gc.unfreeze()
     return [
         found
         for found in gc.get_objects()
