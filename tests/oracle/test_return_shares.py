@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from oracle_reach import reach
 from oracle_service import Service
@@ -12,20 +14,21 @@ AGENT = {"agent": {"scenario": "coding-agentic", "context_cap_tokens": 131_072}}
 SKUS = ("vr-nvl72", "ssd-kit-vr-nvl72", "cmx-rack", "cmx-enclosure")
 
 
+SETTINGS: dict[str, dict[str, Any]] = {
+    "as shipped": {},
+    "trays and pods": {"hbm_home": "tray", "dram_home": "tray", "ssd_home": "pod", "nvl72_per_pod": 2},
+    "site, three LLMs": {"dram_home": "site", "llms_per_home": 3, "router_release_load": 0.7,
+                         "shared_store_fidelity": 0.9},
+    "plain": {"routing": "plain", "dram_home": "tray", "llms_per_home": 9, "router_fidelity": 0.9},
+    "stated": {"rack_local_return_share": 0.4, "pod_return_share": 1},
+}  # fmt: skip
+
+
 @pytest.mark.parametrize(
-    "settings",
-    [
-        {},
-        {"hbm_home": "tray", "dram_home": "tray", "ssd_home": "pod", "nvl72_per_pod": 2},
-        {"dram_home": "site", "llms_per_home": 3, "router_release_load": 0.7, "shared_store_fidelity": 0.9},
-        {"routing": "plain", "dram_home": "tray", "llms_per_home": 9, "router_fidelity": 0.9},
-        {"rack_local_return_share": 0.4, "pod_return_share": 1},
-    ],
-    ids=["as shipped", "trays and pods", "site, three LLMs", "plain", "stated"],
+    "name", ["as shipped", *(pytest.param(name, marks=pytest.mark.thorough) for name in list(SETTINGS)[1:])]
 )
-@pytest.mark.thorough
-def test_shares_are_those_of_the_service_alone(settings):
-    case = tiny(skus=SKUS, peaks={"agent": [80, 300, 0]}, workloads=AGENT, settings=settings,
+def test_shares_are_those_of_the_service_alone(name):
+    case = tiny(skus=SKUS, peaks={"agent": [80, 300, 0]}, workloads=AGENT, settings=SETTINGS[name],
                 tables={"fleet": fleet(("a", "hgx-h200", 4, "2026Q3", 3e5))})  # fmt: skip
     service, shares = Service(case), built(case)["return_shares"]
     assert len(shares) == 14
