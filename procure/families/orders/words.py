@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from procure.families.wording import Cause, Full, Moved, RowWords, Words
+from procure.families.wording import Broken, Cause, Full, Moved, RowWords, Words, amount, figure
 from procure.quarter import Quarter
 
 
@@ -18,6 +18,12 @@ def moved(full: Full) -> Moved:
     return Moved(f"hardware/{full.item}/supply_per_quarter", units, 1.0, "units")
 
 
+def not_placed(broken: Broken) -> str:
+    """Units that are ordered though an order of so few, or so many, is not placed."""
+    units = amount(figure(broken.over), "units")
+    return f"{units} of {broken.key[0]} ordered that its minimum order, or the largest one, does not allow"
+
+
 WORDS = Words(
     rows={
         "supply_cap": RowWords("what the supplier sells in a quarter", "units", ("sku", "t")),
@@ -28,6 +34,7 @@ WORDS = Words(
     given=("supply",),
     moves={"supply": moved},
     bought=("minimum order",),
+    told={"order_placed": not_placed},
     causes=(
         Cause("supply", ("supply_cap",), place=3),
         Cause("minimum order", ("minimum_order", "order_placed"), place=5),
