@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyomo.environ as pyo
 import pytest
 from hand_instance import (
     SITE,
@@ -45,31 +46,44 @@ NAMES = [add.__name__ for part in programs().values() for add in part.rows]
 
 
 @cache
-def compiled(edits: Any, without: str = "") -> Compiled:
-    """A case as arrays, built once; ``without`` leaves out a family that is more than the rows of its name."""
+def compiled(edits: Any, without: str = "") -> tuple[Compiled, dict[str, set[str]]]:
+    """A case as arrays, built once, and the names of the rows that each family adds; ``without`` leaves one out."""
     tables = hand_tables()
     settings = edits(tables) or {}
     tweak = settings.pop("tweak", None)
     index = Index(instance(tables, **settings))
-    parts = programs().values()
-    model = assemble(
-        index, [replace(part, rows=tuple(add for add in part.rows if add.__name__ != without)) for part in parts]
-    )
+    added: dict[str, set[str]] = {}
+
+    def recorded(add: Any) -> Any:
+        def run(m: Any, index: Index) -> None:
+            before = set(m.component_map(pyo.Constraint))
+            add(m, index)
+            added[add.__name__] = set(m.component_map(pyo.Constraint)) - before
+
+        return run
+
+    parts = [
+        replace(part, rows=tuple(recorded(add) for add in part.rows if add.__name__ != without))
+        for part in programs().values()
+    ]
+    model = assemble(index, parts)
     if tweak is not None:
         tweak(model)
-    return compile_program(Program(model, index))
+    return compile_program(Program(model, index)), added
 
 
-def rows_of(family: str, case: Compiled) -> np.ndarray:
-    return np.array([name == family for name, _ in case.keys])
+def rows_of(family: str, edits: Any) -> np.ndarray:
+    """Which rows of a case a family adds."""
+    case, added = compiled(edits)
+    return np.array([name in added[family] for name, _ in case.keys])
 
 
 def freed(family: str, edits: Any) -> Compiled:
-    """A case without a family: the same arrays less its rows."""
-    if family in NOT_BY_ITS_ROWS:
-        return compiled(edits, without=family)
-    case = compiled(edits)
-    left = ~rows_of(family, case)
+    """A case without a family: the same arrays less its rows, or built without what is no row."""
+    case, added = compiled(edits)
+    if not added[family]:
+        return compiled(edits, without=family)[0]
+    left = ~rows_of(family, edits)
     return replace(
         case,
         matrix=case.matrix[left],
@@ -81,7 +95,7 @@ def freed(family: str, edits: Any) -> Compiled:
 
 def least(edits: Any, without: str = "", *, relaxed: bool = False) -> float:
     """The least cost (or shortfall, for that family) with or without a family; infinite where nothing fits."""
-    case = freed(without, edits) if without else compiled(edits)
+    case = freed(without, edits) if without else compiled(edits)[0]
     if relaxed:
         case = replace(case, integer=np.zeros_like(case.integer))
     objective = "shortfall" if edits.__name__.startswith("short") else "cost"
@@ -824,8 +838,6 @@ INERT: dict[str, Any] = {
     "opex_limit": running_costs_met,
     "carry_rule": full_purse_not_carried,
 }
-NOT_BY_ITS_ROWS = {"carry_rule", "decode_over_day"}
-"""Families that are more than the rows of their name: bounds alone, and rows of two names."""
 ONLY_TIGHTENS = {"lpx_linking", "instance_linking"}
 """Families that a whole plan never feels: they are seen in the relaxation."""
 
@@ -844,7 +856,7 @@ def test_the_family_makes_a_plan_dearer_where_it_binds(family):
 def test_the_family_changes_nothing_where_it_is_slack(family):
     """It has rows there (a balance of no fleet and bounds apart): slack makes it inert, not absence."""
     case = INERT[family]
-    assert rows_of(family, compiled(case)).any() or family in {"carry_rule", "fleet_balance"}
+    assert rows_of(family, case).any() or family in {"carry_rule", "fleet_balance"}
     held, free = least(case), least(case, without=family)
     assert held < float("inf")
     assert held == pytest.approx(free, rel=1e-6, abs=1e-6)
