@@ -69,7 +69,7 @@ def planned(case: Case, *, gap: float = 0.005, method: Method = "decomposed") ->
 
 @dataclass(frozen=True)
 class Found:
-    """What a search ends with: shortfall in basis points, cost and its proven bound in USD."""
+    """What a search ends with: shortfall in bp without what is tolerated, cost and its proven bound in USD."""
 
     short_bp: float
     cost_usd: float
