@@ -167,24 +167,24 @@ def _show_comparison(first: str, second: str, found: Comparison) -> None:
     cases = "the same case" if found.same_case else "another case"
     typer.echo(f"{second} against {first}: {cases}.")
     between = "" if found.least_usd != found.least_usd else (
-        f"; least costs differ by {found.least_usd / 1e6:+,.2f} to {found.most_usd / 1e6:+,.2f}"
+        f"; least costs differ by {_millions(found.least_usd)} to {_millions(found.most_usd)}"
         f"{', the same within the gaps' if found.is_tie else ''}"
     )  # fmt: skip
-    typer.echo(f"Cost as found: {found.cost_usd / 1e6:+,.2f} M USD, present value{between}.")
+    typer.echo(f"Cost as found: {_millions(found.cost_usd)} M USD, present value{between}.")
     costs = Table(box=SIMPLE_HEAD, pad_edge=False)
     costs.add_column("line of cost, M USD")
     for name in ("first", "second", "more or less"):
         costs.add_column(name, justify="right")
     for row in found.costs.to_dict("records"):
-        cells = (f"{row['before_usd'] / 1e6:,.2f}", f"{row['after_usd'] / 1e6:,.2f}", f"{row['moves_usd'] / 1e6:+,.2f}")
+        cells = (f"{row['before_usd'] / 1e6:,.2f}", f"{row['after_usd'] / 1e6:,.2f}", _millions(row["moves_usd"]))
         costs.add_row(str(row["line"]), *cells)
     console.print(costs)
     orders = Table(box=SIMPLE_HEAD, pad_edge=False)
     for name in ("orders", "SKU", "site", "from", "to", "units", "capital, M USD"):
         orders.add_column(name, justify="right" if name in ("units", "capital, M USD") else "left", overflow="fold")
     for order in found.orders:
-        usd = f"{order.capex_usd / 1e6:+,.2f}"
-        orders.add_row(order.move, order.sku, order.site, order.before, order.after, str(order.count), usd)
+        where = (order.sku, order.site, order.before, order.after)
+        orders.add_row(order.move, *where, str(order.count), _millions(order.capex_usd))
     if found.orders:
         console.print(orders)
     else:
@@ -197,6 +197,12 @@ def _show_comparison(first: str, second: str, found: Comparison) -> None:
         )
     for row in found.premises.to_dict("records"):
         typer.echo(f"Premise {row['path']}: {row['before'] or 'not used'} to {row['after'] or 'not used'}.")
+
+
+def _millions(usd: float) -> str:
+    """Millions with their sign, 0.00 without one."""
+    text = f"{usd / 1e6:+,.2f}"
+    return text[1:] if float(text.replace(",", "")) == 0 else text
 
 
 def _show_trigger(found: Trigger) -> None:
@@ -247,7 +253,7 @@ def _show_tornado(found: Tornado) -> None:
         for name, end in (("low", bar.low), ("high", bar.high)):
             if end is None or not (end.is_proven or end.decides):
                 continue
-            cells = ("" if usd != usd else f"{usd / 1e6:+,.2f}" for usd in (end.least_usd, end.most_usd))
+            cells = ("" if usd != usd else _millions(usd) for usd in (end.least_usd, end.most_usd))
             said = "no plan" if end.reason else f"{in_words(end.moves)}{' (decides)' if end.decides else ''}"
             value = getattr(bar.fact, name)
             table.add_row(bar.path, str(bar.fact.kind), f"{name} {figure(value)}", *cells, said)

@@ -81,6 +81,8 @@ def plot_trigger(found: Trigger, path: str | Path) -> list[Path]:
         low = [reading.least_usd / 1e6 for reading in known]
         high = [reading.most_usd / 1e6 for reading in known]
         cost.vlines(x, low, high, color=COLOURS[0], linewidth=3)
+        for ends in (low, high):  # an interval of no width is a dash
+            cost.plot(x, ends, "_", color=COLOURS[0], markersize=9, markeredgewidth=2)
         cost.axhline(0, color="black", linewidth=0.8)
         cost.set_ylabel("M USD, present value")
         cost.set_title(f"What going without {found.sku} costs, from the bounds of both plans")

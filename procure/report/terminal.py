@@ -22,7 +22,7 @@ _COLOURS = {Status.OPTIMAL: "green", Status.SHORT: "yellow", Status.LIMIT: "yell
 
 WIDTH = 7
 """Characters of a label and the space behind it."""
-LOSSES = 5
+LOSSES = 3
 """Losses that the terminal tells in words, those that take most first; page and workbook have all."""
 
 

@@ -23,14 +23,20 @@ NOT_HELD = (
 def loss_sentences(plan: Plan) -> tuple[list[str], list[str]]:
     """What each loss takes in the planned quarter in which it takes most against what is left.
 
-    First losses after which not all loads have what they need, then those that the units left carry. A plan that is
+    First losses after which not all loads have what they need, those that leave nothing at all last; then those that
+    the units left carry. A plan that is
     sized by clock hour may have fewer units than its loads take at all their peaks at once, where losses are counted.
     """
     worst = _tightest(plan, lambda row: [(row.site, row.loss, row.lost, row.sku)])
     short = [row for row in worst if row.short_share > NO_LOSS]
     rest = [row for row in worst if row.short_share <= NO_LOSS]
-    short.sort(key=lambda r: -r.short_share)
+    short.sort(key=lambda r: (_is_all_there_is(r), -r.short_share))
     return _losses(plan, short), _losses(plan, rest)
+
+
+def _is_all_there_is(row: Survival) -> bool:
+    """Whether the loss of the one pod or site takes everything, which nobody needs to be told first."""
+    return row.racks_there <= 0 and not row.asked
 
 
 def cache_sentences(plan: Plan) -> list[str]:
