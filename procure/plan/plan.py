@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import pandas as pd
 
@@ -18,9 +18,6 @@ from procure.plan.status import Status
 from procure.plan.summary import RESULT, Summary, read_summary
 from procure.plan.tables import ROWS, TABLES
 from procure.schema import Row, Span
-
-if TYPE_CHECKING:
-    from procure.plan.compare import Comparison
 
 R = TypeVar("R", bound=Row)
 _ROW = {made.schema.name: made for made in ROWS}
@@ -58,12 +55,6 @@ class Plan:
         """The recommended sales: planned quarters only."""
         sold = self.tables["sales"]
         return sold[sold["span"] == Span.PLANNED].reset_index(drop=True)
-
-    def compare(self, other: Plan) -> Comparison:
-        """What another plan does otherwise: orders, cost by line, loads, premises; see :mod:`procure.plan.compare`."""
-        from procure.plan.compare import compare
-
-        return compare(self, other)
 
     def rows(self, of: type[R]) -> list[R]:
         """The rows of a table, by their class in :mod:`procure.plan.tables`."""

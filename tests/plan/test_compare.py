@@ -9,7 +9,7 @@ from solved_case import planned
 from tiny_case import tiny
 
 from procure.cli import main
-from procure.plan.compare import Move, moved_orders
+from procure.plan.compare import Move, compare, moved_orders
 
 GB = "gb300-nvl72"
 PRICE = f"hardware/{GB}/price_usd"
@@ -41,7 +41,7 @@ def test_costs_by_line_add_up_and_what_differs_is_named():
     case = tiny(peaks={"chat": [60, 80, 90]})
     other = case.with_value(PRICE, "x1.1").with_value("forecast/chat/2027Q1/peak_requests_per_s", 70.0)
     first, second = planned(case, gap=1e-4), planned(other, gap=1e-4)
-    found = first.compare(second)
+    found = compare(first, second)
     assert not found.same_case
     assert found.costs["moves_usd"].sum() == pytest.approx(found.cost_usd)
     assert found.cost_usd == pytest.approx(second.objective_usd - first.objective_usd)
@@ -51,7 +51,7 @@ def test_costs_by_line_add_up_and_what_differs_is_named():
     assert (load["workload"], load["quarter"]) == ("chat", "2027Q1")
     assert (load["before_requests_per_s"], load["after_requests_per_s"]) == pytest.approx((60.0, 70.0))
     assert PRICE in found.premises["path"].tolist()
-    same = first.compare(first)
+    same = compare(first, first)
     assert same.same_case and same.is_tie  # noqa: PT018
     assert same.orders == [] and same.loads.empty and same.premises.empty  # noqa: PT018
 
