@@ -11,9 +11,11 @@ from procure.cli._doubts import tell
 from procure.cli._json import show_json
 from procure.cli._stopping import Stopping
 from procure.cli.plan import LIMIT, NO_PLAN, Gap, Json, Seed, Threads, TimeLimit
-from procure.cli.study import Jobs, tell_step
+from procure.cli.study import BUG, Jobs, tell_step
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from procure.decision import Tornado, Trigger
     from procure.plan.compare import Comparison
 
@@ -54,10 +56,9 @@ def trigger(  # noqa: PLR0913 - one option of the verb each
     ordered and saves less than that, else out. Where nothing flips, the price that would flip it. Ctrl-C keeps what is
     done, and the same command goes on from there.
 
-    Exit codes: 0 done, 2 wrong input, 4 no value has a plan, 5 stopped.
+    Exit codes: 0 done, 1 a plan met a bug, 2 wrong input, 4 no value has a plan, 5 stopped.
     """
     from procure.case import Case
-    from procure.csvtext import guarded
     from procure.decision import State
     from procure.decision import trigger as run
     from procure.decision.rounds import How
@@ -74,15 +75,14 @@ def trigger(  # noqa: PLR0913 - one option of the verb each
     with Stopping("points that are done are kept.") as stopping:
         how = How(Effort(gap, time_limit, threads, seed), out, jobs, tell_step, stopping.asked)
         found = run(read, sku, path, values, within or (values[-1] - values[0]) / 32, how)
-    guarded(found.frame).to_csv(out / "trigger.csv", index=False, lineterminator="\n")
-    pictures = plot_trigger(found, out / "trigger.png")
+    files = _store(found.frame, out / "trigger.csv", plot_trigger(found, out / "trigger.png"))
     if as_json:
         show_json(found.frame)
     else:
         _show_trigger(found)
-        typer.echo(f"Written to {out}: trigger.csv, {', '.join(path.name for path in pictures)}, rounds/")
+        typer.echo(files)
     unknown = all(reading.state is State.UNKNOWN for reading in found.readings)
-    raise typer.Exit(LIMIT if stopping.asked() else NO_PLAN if unknown else 0)
+    raise typer.Exit(_exit_code(found.frame, stopping.asked(), NO_PLAN if unknown else 0))
 
 
 def tornado(  # noqa: PLR0913 - one option of the verb each
@@ -103,15 +103,13 @@ def tornado(  # noqa: PLR0913 - one option of the verb each
     By what is proven of the cost, and by whether the first orders as they stand would be the worse choice there. What
     lies within the gap is below noise. Ctrl-C keeps what is done, and the same command goes on from there.
 
-    Exit codes: 0 done, 2 wrong input, 4 the case has no plan, 5 stopped.
+    Exit codes: 0 done, 1 a plan met a bug, 2 wrong input, 4 the case has no plan, 5 stopped.
     """
     from procure.case import Case
-    from procure.csvtext import guarded
     from procure.decision import tornado as run
     from procure.decision.rounds import How
-    from procure.decision.tornado import NothingToCompare
     from procure.report import plot_tornado
-    from procure.study import Effort
+    from procure.study import Effort, NothingToCompare, is_bug
 
     read = Case.read(case)
     tell(read.doubts)
@@ -121,15 +119,29 @@ def tornado(  # noqa: PLR0913 - one option of the verb each
             found = run(read, only or (), how)
         except NothingToCompare as nothing:
             typer.echo(str(nothing), err=True)
-            raise typer.Exit(LIMIT if stopping.asked() else NO_PLAN) from nothing
-    guarded(found.frame).to_csv(out / "tornado.csv", index=False, lineterminator="\n")
-    pictures = plot_tornado(found, out / "tornado.png")
+            code = LIMIT if stopping.asked() else NO_PLAN
+            raise typer.Exit(BUG if is_bug(nothing.error) else code) from nothing
+    files = _store(found.frame, out / "tornado.csv", plot_tornado(found, out / "tornado.png"))
     if as_json:
         show_json(found.frame)
     else:
         _show_tornado(found)
-        typer.echo(f"Written to {out}: tornado.csv, {', '.join(path.name for path in pictures)}, rounds/")
-    raise typer.Exit(LIMIT if stopping.asked() else 0)
+        typer.echo(files)
+    raise typer.Exit(_exit_code(found.frame, stopping.asked(), 0))
+
+
+def _store(frame: pd.DataFrame, path: Path, pictures: list[Path]) -> str:
+    """Write a table beside its pictures, and say what is in their folder."""
+    from procure.csvtext import guarded
+
+    guarded(frame).to_csv(path, index=False, lineterminator="\n")
+    return f"Written to {path.parent}: {path.name}, {', '.join(picture.name for picture in pictures)}, rounds/"
+
+
+def _exit_code(frame: pd.DataFrame, stopped: bool, done: int) -> int:
+    from procure.study import is_bug
+
+    return BUG if frame["error"].map(is_bug).any() else LIMIT if stopped else done
 
 
 def compare(
@@ -144,11 +156,12 @@ def compare(
     """
     from procure.errors import Fault, InputError
     from procure.plan import Plan
+    from procure.plan.compare import compare as run
 
     if len(plans) == 1:
         raise InputError([Fault("compare", 0, "", str(plans[0]), "Two results or more, the first to compare with.")])
     first, *others = [Plan.read(folder) for folder in plans]
-    found = {str(folder): first.compare(other) for folder, other in zip(plans[1:], others, strict=True)}
+    found = {str(folder): run(first, other) for folder, other in zip(plans[1:], others, strict=True)}
     if as_json:
         show_json([{"first": str(plans[0]), "second": name, **c.facts()} for name, c in found.items()])
         return
@@ -210,7 +223,7 @@ def _show_trigger(found: Trigger) -> None:
     from rich.table import Table
 
     from procure.cli._console import table_console
-    from procure.decision.trigger import in_words
+    from procure.decision.rounds import in_words
     from procure.families.wording import figure
     from procure.report.decisions import trigger_sentences
 
@@ -242,10 +255,10 @@ def _show_tornado(found: Tornado) -> None:
     from rich.table import Table
 
     from procure.cli._console import table_console
-    from procure.decision.trigger import in_words
+    from procure.decision.rounds import in_words
     from procure.families.wording import figure
 
-    shown = [bar for bar in found.bars if not bar.is_noise or bar.decides]
+    shown = [bar for bar in found.bars if bar.matters]
     table = Table(title="Each premise alone at the ends of its band", box=SIMPLE_HEAD, pad_edge=False)
     for name in ("premise", "kind", "end", "M USD\nat least", "\nat most", f"orders of {found.first_quarter}"):
         table.add_column(name, justify="right" if "\n" in name else "left", overflow="fold")
@@ -254,7 +267,7 @@ def _show_tornado(found: Tornado) -> None:
             if end is None or not (end.is_proven or end.decides):
                 continue
             cells = ("" if usd != usd else _millions(usd) for usd in (end.least_usd, end.most_usd))
-            said = "no plan" if end.reason else f"{in_words(end.moves)}{' (decides)' if end.decides else ''}"
+            said = "no plan" if end.is_infeasible else f"{in_words(end.moves)}{' (decides)' if end.decides else ''}"
             value = getattr(bar.fact, name)
             table.add_row(bar.path, str(bar.fact.kind), f"{name} {figure(value)}", *cells, said)
     table_console().print(table)
@@ -269,4 +282,4 @@ def _show_tornado(found: Tornado) -> None:
     if len(shown) > MOST_SHOWN:
         typer.echo(f"{len(shown) - MOST_SHOWN} more stand in tornado.csv.")
     if found.left:
-        typer.echo(f"Not worked out: {len(found.left)} premises.")
+        typer.echo(f"Not worked out, or not whether they change the first orders: {', '.join(found.left)}.")

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from procure.case import Case
-from procure.errors import Fault, InputError
 from procure.study import Change, Effort, Known, Outcome, Step, Study
 from procure.why.effect import SAME_COST, Point
 
@@ -86,6 +85,11 @@ def moved(before: Mapping[str, int], after: Mapping[str, int]) -> dict[str, int]
     return {sku: count for sku, count in differences.items() if count}
 
 
+def in_words(counts: Mapping[str, int]) -> str:
+    """Differences of counts, such as ``+3 vr-nvl72, -2 cmx-rack``."""
+    return ", ".join(f"{count:+d} {sku}" for sku, count in counts.items())
+
+
 def gap_usd(point: Point) -> float:
     """By how much a cost may lie above the least one; infinite without a bound."""
     return point.cost_usd - point.bound_usd
@@ -100,15 +104,3 @@ def is_beyond(dearer: Point, cheaper: Point) -> bool:
     more = dearer.cost_usd - cheaper.cost_usd
     gaps = max(gap_usd(dearer), gap_usd(cheaper), SAME_COST * abs(cheaper.cost_usd))
     return more > WORTH_GAPS * gaps
-
-
-def need_orderable(case: Case, skus: str) -> None:
-    """Refuse SKUs (joined by ``+``) that the case may not order at all.
-
-    Raises:
-        InputError: one of them is not orderable.
-    """
-    wrong = [sku for sku in skus.split("+") if sku not in case.settings.may_buy]
-    if wrong:
-        expected = f"SKUs that the case may order: {', '.join(sorted(case.settings.may_buy))}; several joined by +."
-        raise InputError([Fault("--sku", 0, "", sku, expected) for sku in wrong])

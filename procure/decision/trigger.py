@@ -18,7 +18,7 @@ import pandas as pd
 
 from procure.case import Case
 from procure.case.change import path_of
-from procure.decision.rounds import How, Rounds, gap_usd, is_beyond, moved, need_orderable, ordered
+from procure.decision.rounds import How, Rounds, gap_usd, in_words, is_beyond, moved, ordered
 from procure.errors import Fault, InputError
 from procure.rules.objective import Objective
 from procure.study import Outcome
@@ -53,7 +53,7 @@ class Reading:
         least_share, most_share: share of the weighted planned demand that is served less without it.
         gap_usd: the wider gap of the two plans.
         instead: units ordered without it less those ordered with it, by SKU.
-        reason: why a plan is missing.
+        reason: why a plan is missing; ``error`` is the class of what was raised.
     """
 
     value: float
@@ -66,6 +66,7 @@ class Reading:
     gap_usd: float = math.nan
     instead: dict[str, int] = field(default_factory=dict)
     reason: str = ""
+    error: str = ""
 
 
 @dataclass(frozen=True)
@@ -121,21 +122,23 @@ def trigger(case: Case, sku: str, path: str, values: Sequence[float], within: fl
     Raises:
         InputError: no such premise or SKU, or a folder that holds something else.
     """
-    need_orderable(case, sku)
+    _need_orderable(case, sku)
     for value in values:
         case.with_value(path, value)
     rounds = Rounds("trigger", case, how)
     ranked = Objective(case.settings.objective).ranked
     readings = _read(rounds, sku, [({path: value}, value) for value in values], ranked)
-    while middles := [
-        (c.below.value + c.above.value) / 2 for c in crossings(readings) if c.above.value - c.below.value > within
-    ]:
+    while middles := _unread(
+        readings,
+        [(c.below.value + c.above.value) / 2 for c in crossings(readings) if c.above.value - c.below.value > within],
+    ):
         if rounds.stopped:
             break
         readings += _read(rounds, sku, [({path: value}, value) for value in middles], ranked)
         readings.sort(key=lambda reading: reading.value)
-    states = {reading.state for reading in readings}
-    price = _price(rounds, case, sku, {path: values[-1]}, readings[-1], ranked) if len(states) == 1 else []
+    known = _known(readings)
+    flips = not known or crossings(readings)
+    price = [] if flips else _price(rounds, case, sku, {path: known[-1].value}, known[-1], ranked)
     fact = case.premises.get(path_of(path))
     return Trigger(sku, path, "" if fact is None else fact.unit, readings, price)
 
@@ -168,8 +171,23 @@ def values_along(case: Case, text: str, points: int) -> tuple[str, list[float]]:
 
 def crossings(readings: Sequence[Reading]) -> list[Crossing]:
     """Neighbours of different states, both known."""
-    known = [reading for reading in readings if reading.state is not State.UNKNOWN]
-    return [Crossing(a, b) for a, b in pairwise(known) if a.state is not b.state]
+    return [Crossing(a, b) for a, b in pairwise(_known(readings)) if a.state is not b.state]
+
+
+def _known(readings: Sequence[Reading]) -> list[Reading]:
+    return [reading for reading in readings if reading.state is not State.UNKNOWN]
+
+
+def _unread(readings: Sequence[Reading], values: Sequence[float]) -> list[float]:
+    """Values without a reading: where one in the middle has no plan, a crossing is not told any closer."""
+    return [value for value in values if value not in {reading.value for reading in readings}]
+
+
+def _need_orderable(case: Case, skus: str) -> None:
+    wrong = [sku for sku in skus.split("+") if sku not in case.settings.may_buy]
+    if wrong:
+        expected = f"SKUs that the case may order: {', '.join(sorted(case.settings.may_buy))}; several joined by +."
+        raise InputError([Fault("--sku", 0, "", sku, expected) for sku in wrong])
 
 
 def _read(rounds: Rounds, sku: str, at: Sequence[tuple[dict[str, Any], float]], ranked: bool) -> list[Reading]:
@@ -185,11 +203,11 @@ def _reading(value: float, sku: str, free: Outcome | None, out: Outcome | None, 
     if free is None or out is None:
         return Reading(value, State.UNKNOWN, reason="not worked out")
     if free.failed:
-        return Reading(value, State.UNKNOWN, reason=free.reason)
+        return Reading(value, State.UNKNOWN, reason=free.reason, error=free.error)
     units = sum(count for name, count in ordered(free).items() if name in sku.split("+"))
     if out.failed:
-        needed = out.error == "Infeasible"
-        return Reading(value, State.IN if needed else State.UNKNOWN, units, reason=f"without it: {out.reason}")
+        state = State.IN if out.is_infeasible else State.UNKNOWN
+        return Reading(value, state, units, reason=f"without it: {out.reason}", error=out.error)
     with_it, without = Point.of_facts(free.facts, ranked), Point.of_facts(out.facts, ranked)
     effect = Effect.of(without, with_it, ordered=True)
     gap = max(gap_usd(with_it), gap_usd(without))
@@ -217,14 +235,13 @@ def _price(rounds: Rounds, case: Case, sku: str, change: dict[str, Any], last: R
         if rounds.stopped:
             return readings
         readings.append(at(factor))
-        if readings[-1].state is not last.state:
+        if readings[-1].state not in (last.state, State.UNKNOWN):
             break
     readings.sort(key=lambda reading: reading.value)
     for _ in range(PRICE_STEPS):
-        found = crossings(readings)
-        if not found or rounds.stopped:
+        between = _unread(readings, [math.sqrt(c.below.value * c.above.value) for c in crossings(readings)])
+        if not between or rounds.stopped:
             break
-        between = [math.sqrt(c.below.value * c.above.value) for c in found]
         readings = sorted([*readings, *map(at, between)], key=lambda reading: reading.value)
     return readings
 
@@ -241,8 +258,3 @@ def _cells(reading: Reading) -> dict[str, Any]:
     """A reading as cells; what takes its place in words."""
     cells = {name: getattr(reading, name) for name in _FIELDS}
     return cells | {"state": str(reading.state), "instead": in_words(reading.instead)}
-
-
-def in_words(counts: dict[str, int]) -> str:
-    """Differences of counts, such as ``+3 vr-nvl72, -2 cmx-rack``."""
-    return ", ".join(f"{count:+d} {sku}" for sku, count in counts.items())

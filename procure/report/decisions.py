@@ -10,7 +10,8 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
 from procure.decision import Reading, State, Tornado, Trigger
-from procure.decision.trigger import crossings, in_words
+from procure.decision.rounds import in_words
+from procure.decision.trigger import crossings
 from procure.families.wording import figure as told
 from procure.report.charts import COLOURS, style
 from procure.report.pictures import save
@@ -112,7 +113,7 @@ def plot_tornado(found: Tornado, path: str | Path) -> list[Path]:
     A bar runs from nothing to the least move that both bounds leave; the thin line goes on to the most. A star marks
     premises that change the first orders.
     """
-    bars = [bar for bar in found.bars if not bar.is_noise][:MOST_BARS]
+    bars = [bar for bar in found.bars if bar.matters][:MOST_BARS]
     with style():
         figure = Figure(figsize=(9, 1.6 + 0.3 * max(len(bars), 1)), layout="constrained")
         axis = figure.subplots()

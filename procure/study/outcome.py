@@ -68,6 +68,11 @@ class Outcome:
         return self.status == FAILED
 
     @property
+    def is_infeasible(self) -> bool:
+        """Whether there is no plan since none keeps the limits, which is proven; else another run may find one."""
+        return self.error == Infeasible.__name__
+
+    @property
     def is_final(self) -> bool:
         """Whether another run would find the same: neither stopped nor lost with its process."""
         return not self.stopped and self.error != DIED

@@ -20,7 +20,7 @@ TABLE = "tags.csv"
 
 
 class NothingToCompare(Exception):
-    """The whole case has no plan, so that no workload has a tag.
+    """The whole case, as it stands, has no plan that changed ones could be held against.
 
     Attributes:
         error: class of what kept it from having one, as of an outcome; empty where it was not begun.

@@ -154,7 +154,7 @@ def answer(question: Question, before: Point, orders: dict[str, int], outcome: O
     if outcome is None or outcome.stopped:
         return Answer(question, Verdict.NOT_ASKED)
     if outcome.failed:
-        verdict = Verdict.NO_PLAN if outcome.error == "Infeasible" else Verdict.FAILED
+        verdict = Verdict.NO_PLAN if outcome.is_infeasible else Verdict.FAILED
         return Answer(question, verdict, note=outcome.reason.removeprefix(Infeasible.NONE).strip())
     after = Point.of_facts(outcome.facts, ranked)
     now: dict[str, int] = {}

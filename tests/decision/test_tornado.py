@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import replace
 
 import pandas as pd
@@ -12,10 +13,10 @@ from tiny_case import tiny
 
 from procure.cli import main
 from procure.decision import Bar, tornado
-from procure.decision.rounds import How
+from procure.decision.rounds import How, Rounds
 from procure.decision.tornado import End, banded
 from procure.errors import InputError
-from procure.study import Effort
+from procure.study import Effort, Outcome
 
 GB, VR = "gb300-nvl72", "vr-nvl72"
 PRICE = f"hardware/{GB}/price_usd"
@@ -54,15 +55,61 @@ def test_a_bar_is_what_the_cost_moves_by_and_a_choice_that_turns_is_proven_by_it
 
 
 def test_bars_rank_by_what_is_proven_and_what_the_bounds_leave_is_noise():
+    """A shortfall that only the plans found differ in, and a search that ran out of time, are no findings either."""
     fact = choice().premises[PRICE]
-    noise = Bar("a", fact, End(-5.0, 9.0, 3.0, 0.0), None)
-    small = Bar("b", fact, End(1.0, 90.0, 3.0, 0.0), End(-50.0, -2.0, -30.0, 0.0))
-    short = Bar("c", fact, End(share=0.1), None)
-    without = Bar("d", fact, None, End(reason="no plan keeps its limits"))
-    assert [bar.is_noise for bar in (noise, small, short, without)] == [True, False, False, False]
-    assert [bar.weight for bar in (noise, small, short, without)] == [(0.0, 0.0), (0.0, 2.0), (0.1, 0.0), (1.0, 0.0)]
-    assert not small.decides
-    assert Bar("b", fact, replace(small.low, regret_usd=1.0), None).decides
+    bars = [
+        Bar("noise", fact, End(-5.0, 9.0, 3.0, 0.0, 0.0), None),
+        Bar("small", fact, End(1.0, 90.0, 3.0, 0.0, 0.0), End(-50.0, -2.0, -30.0, 0.0, 0.0)),
+        Bar("short", fact, End(least_share=0.1, most_share=0.3), None),
+        Bar("less short", fact, End(least_share=-0.4, most_share=-0.2), None),
+        Bar("short as found", fact, End(least_share=-0.1, most_share=0.3), None),
+        Bar("no plan", fact, None, End(reason="no plan keeps its limits", is_infeasible=True)),
+        Bar("no time", fact, None, End(reason="no plan in time")),
+    ]
+    assert [bar.path for bar in bars if bar.is_noise] == ["noise", "short as found"]
+    assert {bar.path: bar.weight for bar in bars} == {
+        "noise": (0.0, 0.0), "small": (0.0, 2.0), "short": (0.1, 0.0), "less short": (0.2, 0.0),
+        "short as found": (0.0, 0.0), "no plan": (1.0, 0.0), "no time": (0.0, 0.0),
+    }  # fmt: skip
+    small = bars[1].low
+    assert not bars[1].decides
+    assert Bar("b", fact, replace(small, regret_usd=1.0), None).decides
+
+
+def outcome(usd: float, short: float = 0.0, *, error: str = "", racks: int = 2) -> Outcome:
+    """What came of a change: a plan whose cost is proven to 1 USD, or the class of what was raised."""
+    if error:
+        return Outcome(1, {}, "failed", "a reason", error)
+    orders = [{"quarter": "2027Q1", "sku": GB, "count": racks}]
+    facts = {"objective_usd": usd, "bound_usd": usd - 1, "shortfall_share": short, "shortfall_bound": short}
+    return Outcome(1, {}, "optimal", facts={**facts, "purchases": orders})
+
+
+@pytest.mark.parametrize(
+    ("held", "regret", "is_open"),
+    [
+        (outcome(150.0), (49.0, 0.0), False),  # bound of the one less cost of the other
+        (outcome(102.0), (0.0, 0.0), False),  # within twice the gap of 1
+        (outcome(90.0, 0.25), (0.0, 0.25), False),
+        (outcome(0.0, error="Infeasible"), (0.0, 1.0), False),
+        (outcome(0.0, error="NoPlan"), (math.nan, math.nan), True),
+        (None, (math.nan, math.nan), True),
+    ],
+)
+def test_what_todays_orders_lose_is_what_is_proven_and_no_answer_is_none(monkeypatch, held, regret, is_open):
+    """At the high end one rack is ordered for 100 USD; two, as today, cost what is said there, or have no plan."""
+
+    def ask(self, changes):
+        found = {"low": outcome(95.0), "high": outcome(100.0, racks=1)}
+        return [outcome(98.0) if not c else held if len(c) > 1 else found[c[PRICE]] for c in changes]
+
+    monkeypatch.setattr(Rounds, "ask", ask)
+    found = tornado(choice(), [PRICE], How())
+    (bar,) = found.bars
+    assert (bar.high.regret_usd, bar.high.regret_share) == pytest.approx(regret, nan_ok=True)
+    assert bar.high.moves == {GB: -1}
+    assert (bar.low.regret_usd, bar.low.regret_share, bar.low.is_open) == (0.0, 0.0, False)
+    assert (found.left, bar.high.is_open) == ([PRICE] if is_open else [], is_open)
 
 
 def test_premises_without_a_band_and_names_that_no_premise_begins_with():

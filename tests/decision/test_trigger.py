@@ -11,11 +11,11 @@ from tiny_case import fleet, tiny
 
 from procure.cli import main
 from procure.decision import Crossing, Reading, State, trigger
-from procure.decision.rounds import How
+from procure.decision.rounds import How, Rounds
 from procure.decision.trigger import crossings, values_along
 from procure.errors import InputError
 from procure.report.decisions import trigger_sentences
-from procure.study import Effort
+from procure.study import Effort, Outcome
 
 GB, VR = "gb300-nvl72", "vr-nvl72"
 PRICE = f"hardware/{GB}/price_usd"
@@ -82,6 +82,47 @@ def test_unknown_values_make_no_crossing_and_ties_do():
     states = [State.OUT, State.UNKNOWN, State.OUT, State.TIE, State.IN]
     readings = [Reading(float(value), state) for value, state in enumerate(states)]
     assert crossings(readings) == [Crossing(readings[2], readings[3]), Crossing(readings[3], readings[4])]
+
+
+def answers(monkeypatch, state, path=PRICE):
+    """Let two plans at a value be what is said of it: in, out, or None where there is no plan in time."""
+
+    def ask(self, changes):
+        found = []
+        for change in changes:
+            said, without = state(change.get(path), change.get(PRICE)), len(change) > 1 and f"buy/*/{GB}/*" in change
+            units = 2 if said == "in" and not without else 0
+            usd = 150.0 if without and said == "in" else 100.0
+            facts = {"objective_usd": usd, "bound_usd": usd - 1, "shortfall_share": 0.0, "shortfall_bound": 0.0,
+                     "purchases": [{"quarter": "2027Q1", "sku": GB, "count": units}]}  # fmt: skip
+            found.append(Outcome(1, {}, "optimal", facts=facts) if said else Outcome(1, {}, "failed", "time", "NoPlan"))
+        return found
+
+    monkeypatch.setattr(Rounds, "ask", ask)
+
+
+def test_a_value_without_a_plan_in_the_middle_of_a_crossing_ends_the_bisection(monkeypatch):
+    answers(monkeypatch, lambda value, _: None if value == 6e6 else "in" if value < 6e6 else "out")
+    found = trigger(choice(), GB, PRICE, [4e6, 8e6], 1e4, How())
+    assert [(reading.value, reading.state) for reading in found.readings] == [
+        (4e6, State.IN), (6e6, State.UNKNOWN), (8e6, State.OUT),
+    ]  # fmt: skip
+    (crossing,) = found.crossings
+    assert (crossing.below.value, crossing.above.value) == (4e6, 8e6)
+    assert found.frame["error"].tolist() == ["", "NoPlan", ""]
+
+
+def test_the_price_that_flips_is_looked_for_at_the_last_known_value_past_prices_without_a_plan(monkeypatch):
+    """In at 1 and 2, no plan at 3; at four times its price it is out, at twice there is no plan."""
+    path = "isl_growth_per_year"
+    answers(
+        monkeypatch, lambda value, price: None if value == 3 else {None: "in", "x2": None, "x4": "out"}[price], path
+    )
+    found = trigger(choice(), GB, path, [1.0, 2.0, 3.0], 1.0, How())
+    assert [(reading.value, reading.state) for reading in found.price] == [
+        (1.0, State.IN), (2.0, State.UNKNOWN), (4.0, State.OUT),
+    ]  # fmt: skip
+    assert "between 1 and 4 times today's, at isl_growth_per_year = 2" in trigger_sentences(found)[-1]
 
 
 def test_a_scan_takes_the_band_of_a_premise_or_a_range():
