@@ -32,7 +32,8 @@ class Fault:
     def __str__(self) -> str:
         row, column = f"row {self.row}" if self.row else "", f"column {self.column}" if self.column else ""
         where = ", ".join(part for part in (self.file, row, column) if part)
-        shown = self.value if len(self.value) <= MOST_SHOWN else f"{self.value[:MOST_SHOWN]}..."
+        value = str(self.value)  # plain text of a member of a vocabulary too, as a file spells it
+        shown = value if len(value) <= MOST_SHOWN else f"{value[:MOST_SHOWN]}..."
         read = f" read {shown!r}." if self.value else ""
         hint = f" {self.hint}" if self.hint else ""
         return f"{where}:{read} {self.expected}{hint}"
@@ -91,7 +92,7 @@ def guard_reader(file: str, expected: str, hint: str = "") -> Iterator[None]:
 
 def nearest(name: str, known: Iterable[str]) -> str:
     """A sentence naming the nearest known name, or listing the known ones when nothing is near."""
-    names = sorted(known)
+    names = sorted(map(str, known))  # as a file spells them
     match = difflib.get_close_matches(str(name).lower(), [n.lower() for n in names], n=1)
     if match:
         return f"Did you mean {next(n for n in names if n.lower() == match[0])!r}?"

@@ -22,6 +22,7 @@ from procure.decision.rounds import How, Rounds, gap_usd, in_words, is_beyond, m
 from procure.errors import Fault, InputError
 from procure.rules.objective import Objective
 from procure.study import Outcome
+from procure.study.vary import named
 from procure.why.effect import Effect, Point
 
 PRICE_FACTORS = {"in": (2.0, 4.0, 8.0), "out": (0.5, 0.25, 0.125)}
@@ -149,10 +150,9 @@ def values_along(case: Case, text: str, points: int) -> tuple[str, list[float]]:
     Raises:
         InputError: no such path, no band, or no two numbers that rise.
     """
-    path, equals, ends = text.partition("=")
-    path = path.strip()
+    path, ends = named(text)
     hint = f"Say which: --along {path}=start:stop."
-    if equals:
+    if ends:
         try:
             start, stop = (float(end) for end in ends.split(":"))
         except ValueError:
@@ -163,7 +163,7 @@ def values_along(case: Case, text: str, points: int) -> tuple[str, list[float]]:
         low, high = (None, None) if fact is None else (fact.low, fact.high)
         start, stop = (float(end) if isinstance(end, int | float) else math.nan for end in (low, high))
     if not (math.isfinite(start) and math.isfinite(stop) and start < stop):
-        expected = "Two numbers that rise." if equals else "A premise with a band of numbers, or a range."
+        expected = "Two numbers that rise." if ends else "A premise with a band of numbers, or a range."
         raise InputError([Fault("--along", 0, path, ends, expected, hint)])
     step = (stop - start) / (points - 1)
     return path, [start + step * i for i in range(points - 1)] + [stop]

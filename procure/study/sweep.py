@@ -11,6 +11,7 @@ from typing import Any
 import pandas as pd
 
 from procure.case import Case
+from procure.case.change import path_of
 from procure.csvtext import guard
 from procure.errors import Fault, InputError
 from procure.schema import CostLine, Tier
@@ -93,7 +94,7 @@ def columns(case: Case, vary: Mapping[str, Sequence[Any]]) -> dict[str, Reader]:
     planned quarters, ``ordered <sku> <quarter>`` in each of them. ``rented <sku>`` where there are offers, and
     ``sold <sku>`` where the case or a value allows sales.
     """
-    sells = case.settings.resale != "none" or any(name.split("/")[-1] == "resale" for name in vary)
+    sells = case.settings.resale != "none" or "case/resale" in map(path_of, vary)
     made: dict[str, Reader] = {}
     made |= {f"cost {line}": _of("costs", line) for line in CostLine}
     made |= {f"short {workload}": _worst(workload) for workload in case.tables["workloads"]["workload"]}
@@ -156,7 +157,11 @@ def unread(case: Case, vary: Mapping[str, Sequence[Any]]) -> list[Fault]:
 
 
 def _check_names(case: Case, vary: Mapping[str, Sequence[Any]]) -> None:
-    """A slip in a name is told before anything is solved."""
+    """A slip in a name is told before anything is solved, and one premise by two names."""
+    paths = [path_of(name) for name in vary]
+    twice = [name for name, path in zip(vary, paths, strict=True) if paths.count(path) > 1]
+    if twice:
+        raise InputError([Fault("vary", 0, "", ", ".join(twice), "One name for each premise: these are the same.")])
     for name, values in vary.items():
         first: InputError | None = None
         for value in values:

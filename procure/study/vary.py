@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
+from procure.case.change import path_of
 from procure.errors import Fault, InputError
 
 MOST_POINTS = 10_000
@@ -22,14 +23,14 @@ def parse_vary(texts: Sequence[str]) -> dict[str, list[Any]]:
     faults: list[Fault] = []
     varied: dict[str, list[Any]] = {}
     for text in texts:
-        name, equals, values = text.partition("=")
-        if not equals or not name.strip() or not values.strip():
+        name, values = named(text)
+        if not name or not values.strip():
             faults.append(_fault(text, "Write name=start:stop:step or name=a,b,c."))
-        elif name.strip() in varied:
-            faults.append(_fault(text, f"{name.strip()} is varied twice; give all its values at once."))
+        elif path_of(name) in map(path_of, varied):
+            faults.append(_fault(text, f"{name} is varied twice; give all its values at once."))
         else:
             try:
-                varied[name.strip()] = _range(values) if ":" in values else [_value(v) for v in values.split(",")]
+                varied[name] = _range(values) if ":" in values else [_value(v) for v in values.split(",")]
             except ValueError as error:
                 faults.append(_fault(text, str(error)))
     if not texts:
@@ -37,6 +38,20 @@ def parse_vary(texts: Sequence[str]) -> dict[str, list[Any]]:
     if faults:
         raise InputError(faults)
     return varied
+
+
+def named(text: str) -> tuple[str, str]:
+    """Name and values of ``name=values``, no values where there is no ``=``.
+
+    The name of a workload may hold ``=`` too (``workloads/=x/ttft_s=1,2``), and so may values
+    (``kv_format=fp8+rope=bf16``): the first one after the last ``/`` is meant, or the first of all where values hold a
+    ``/``.
+    """
+    first, slash, rest = text.rpartition("/")
+    name, equals, values = rest.partition("=")
+    if not equals:
+        first, slash, (name, _, values) = "", "", text.partition("=")
+    return f"{first}{slash}{name}".strip(), values
 
 
 def grid(varied: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:

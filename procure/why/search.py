@@ -171,6 +171,8 @@ def together(levers: Sequence[Lever], trial: Trial) -> Found | None:
 def shared(found: Sequence[Found], trial: Trial) -> Found | None:
     """Several levers that serve alone, each moved by the same part of what it takes alone; the least such part.
 
+    None where they do not help each other.
+
     Raises:
         OutOfTime: before it is known.
     """
@@ -186,6 +188,8 @@ def shared(found: Sequence[Found], trial: Trial) -> Found | None:
     while high - low > PART * high and high > LEAST:
         low, high = _halved(low, high, high * QUARTER if low == 0.0 else math.sqrt(low * high),
                             lambda part: trial(_all(at(part))))  # fmt: skip
+    if high == 1.0:  # each by itself does what all do together
+        return None
     values = at(high)
     return Found(tuple(values), tuple(values.values()), _all(values))
 

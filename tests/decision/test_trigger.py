@@ -129,6 +129,7 @@ def test_a_scan_takes_the_band_of_a_premise_or_a_range():
     case = choice()
     assert values_along(case, "isl_growth_per_year", 4) == ("isl_growth_per_year", [0.0, 0.5, 1.0, 1.5])
     assert values_along(case, "workloads/chat/ttft_s=1:2", 2)[1] == [1.0, 2.0]
+    assert values_along(case, "workloads/=x/ttft_s=1:2", 2) == ("workloads/=x/ttft_s", [1.0, 2.0])
     for wrong in ("isl_growth_per_year=2:1", "isl_growth_per_year=a:b", "case/name", "isl_growht=0:1:2"):
         with pytest.raises(InputError):
             values_along(case, wrong, 4)

@@ -83,6 +83,7 @@ def bad(**columns) -> Case:
         ({"expansion": "retrofit"}, "one on offer without an end needs no keeping"),
         ({"until_quarter": "2027Q1"}, "After 2027Q1: until then the step is on offer anyway"),
         ({"instrument": "first_offer"}, "a first offer is free"),
+        ({"instrument": "firm"}, "Did you mean 'firm_hold'"),
         ({"usd_per_step_month": 1.0}, "a fee by kW or by step"),
     ],
 )

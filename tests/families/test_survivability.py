@@ -79,6 +79,7 @@ def test_one_pod_cannot_be_two():
     fault = told.value.faults[0]
     assert (fault.file, fault.column, fault.value) == ("case.toml", "resilience", "pod")
     assert "pods_max of 2 or more" in fault.expected
+    assert "read 'pod'." in str(fault)
 
 
 @pytest.mark.parametrize(("resilience", "racks"), [("none", 1), ("n+1", 2)])

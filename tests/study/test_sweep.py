@@ -136,12 +136,24 @@ def test_a_wrong_vary_is_an_input_error(text):
 def test_a_name_given_twice_is_refused_and_a_grid_is_every_combination():
     with pytest.raises(InputError, match="twice"):
         parse_vary(["a=1", "a=2"])
+    with pytest.raises(InputError, match="case/a is varied twice"):
+        parse_vary(["a=1", "case/a=2"])
+    with pytest.raises(InputError, match="utilisation_cap, case/utilisation_cap"):
+        sweep(tiny(), {"utilisation_cap": [0.7], "case/utilisation_cap": [0.8]})
     assert grid({"a": [1, 2], "b": ["x", "y"]}) == [
         {"a": 1, "b": "x"},
         {"a": 1, "b": "y"},
         {"a": 2, "b": "x"},
         {"a": 2, "b": "y"},
     ]
+
+
+def test_names_and_values_may_hold_an_equals_sign():
+    assert parse_vary(["workloads/=x/ttft_s=1,2"]) == {"workloads/=x/ttft_s": [1.0, 2.0]}
+    assert parse_vary(["workloads/a/kv_format=fp8+rope=bf16,fp8"]) == {
+        "workloads/a/kv_format": ["fp8+rope=bf16", "fp8"]
+    }
+    assert parse_vary(["workloads/a/card=b/c.json"]) == {"workloads/a/card": ["b/c.json"]}
 
 
 def test_pairs_go_together_and_are_equally_many():

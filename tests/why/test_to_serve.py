@@ -129,6 +129,13 @@ class Ramp(dict):
         return sum(float(value) for _, value in key) >= self.need
 
 
+class Largest(Ramp):
+    """The same where values do not add up: whether the largest reaches the need."""
+
+    def __getitem__(self, key):
+        return max(float(value) for _, value in key) >= self.need
+
+
 @pytest.mark.parametrize("need", [100.001, 101.0, 123.456, 500.0, 999.99])
 def test_the_least_is_within_one_percent_of_the_change_and_plain_where_it_can_be(need):
     lever, trial = ramp(need)
@@ -152,6 +159,13 @@ def test_several_that_serve_alone_share_the_change():
     found = shared([Found((lever,), (200.0,), lever.put(200.0)) for lever in (one, other)], trial)
     assert sum(found.values) == pytest.approx(300.0, rel=0.01)
     assert found.values[0] == found.values[1]
+
+
+def test_what_serves_alone_and_no_sooner_beside_others_is_not_told_together():
+    one, trial = ramp(200.0)
+    other = Lever("y", "kW", 100.0, 1_000.0, lambda value: {"y": value})
+    trial.__dict__["_known"] = Largest(200.0)
+    assert shared([Found((lever,), (200.0,), lever.put(200.0)) for lever in (one, other)], trial) is None
 
 
 @pytest.mark.thorough
