@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import pandas as pd
@@ -21,12 +22,15 @@ def rolled(
     """Reservations of the next quarter's case, and its sites with the rent that was started early.
 
     A hold that runs keeps as many steps as the plan means to order later; the others lapse, and cannot be had again.
-    Rent that began is contracted from then on, whatever becomes of the step, which it keeps at no other cost.
+    Rent that began is contracted from then on, whatever becomes of the step. What it keeps is held at no other cost, by
+    a hold without a fee: as rent that is started early it would take its power off the rent a second time.
     """
     if not len(case.tables["reservations"]):
         return {}
     given = case.given_tables["reservations"].copy()
     sites = tables.get("sites", case.tables["sites"]).copy()
+    if "contracted_kw" not in sites:
+        sites["contracted_kw"] = math.nan
     left = tables.get("expansions", case.tables["expansions"])
     standing = set(zip(left["site"], left["expansion"], strict=True))
     offered = {(r.site, r.expansion): Quarter(r.order_until) for r in Expansion.rows(case.tables["expansions"])
@@ -44,7 +48,8 @@ def rolled(
                 sites.loc[here, "contracted_kw"] = sites.loc[here, "contracted_kw"].fillna(0.0) + kw * (now + later)
                 detail = f"rent of {row.reservation} began: contracted from {following} on, at the site's price"
                 notes.append(("contracted_kw", row.site, row.expansion, "", f"{kw * (now + later):,.0f}", detail))
-            for column, value in (("usd_per_kw_month", None), ("usd_per_step_month", 0.0)):
+            free = {"instrument": Instrument.FIRM_HOLD.value, "usd_per_kw_month": None, "usd_per_step_month": 0.0}
+            for column, value in free.items():
                 given[column] = given[column].astype(object) if column in given else None
                 given.loc[given.index[at], column] = value
         elif begun:

@@ -453,7 +453,8 @@ class Reserving(Row):
     span: Span = col("planned or lookahead: of the quarter in which keeping begins, or would")
     kept_from_quarter: str = col("first quarter in which it is kept, after its offer", kind="quarter", word="kept from")
     paid_until_quarter: str = col(
-        "last quarter of the plan that is paid for: that of the order, or the horizon's where its rent began",
+        "last quarter of the plan that is paid for: that of the order, or the horizon's where its rent began; of steps "
+        "not kept, which cost nothing, the first one",
         kind="quarter", word="paid until",
     )  # fmt: skip
     fee_usd: float = col("fees, or rent, of all steps in the horizon", unit="USD", word="paid for keeping")

@@ -6,11 +6,12 @@ import pandas as pd
 import pytest
 from oracle_brute import BruteForce
 from solved_case import planned, solved
-from tiny_case import room_kept
+from tiny_case import quarter_names, room_kept
 
 from procure.case import Case
 from procure.errors import InputError
 from procure.plan import Plan
+from procure.plan.roll import roll
 from procure.report.sentences.trades import expansion_sentences
 from procure.report.workbook import build as workbook
 from procure.schema import Span
@@ -116,3 +117,20 @@ def test_sentences_and_workbook_say_what_is_kept_open_and_what_that_costs():
     assert sheets["Checks"].cells[2, 1].value == "PASS"
     told = {cell.content for cell in sheets["Purchases"].cells.values()}
     assert {"hold", "offer", "exercised", "not counted on"} <= told
+
+
+@pytest.mark.slow
+def test_rent_that_began_is_paid_once_when_the_plan_is_made_again():
+    """A step of 200 kW beside two racks of 150.5 kW: rent of what is contracted, and of what stands beyond it."""
+    case = room_kept(hold=400.0, early=RENT, retrofit_usd=9e6)
+    steps = case.given_tables["expansions"].assign(order_until=["2026Q4", None], capex_usd=[4e6, 9e6])
+    case = case.replace(tables={"expansions": steps})
+    plan = planned(case, gap=1e-6)
+    assert row_of(plan, "early")["quarter"] == "2027Q3"
+    forecast = pd.DataFrame([(q, "chat", 30.0) for q in quarter_names(4)[1:]],
+                            columns=["quarter", "workload", "peak_requests_per_s"])  # fmt: skip
+    again = planned(roll(case, plan, forecast).case, gap=1e-6)
+    kept = row_of(again, "early")
+    assert (kept["outcome"], kept["quarter"], kept["fee_usd"]) == ("exercised", "2027Q3", 0.0)
+    rent = again.tables["cash"].query("line == 'space'").groupby("quarter")["cash_usd"].sum()
+    assert rent.to_dict() == pytest.approx({"2027Q2": 200.0 * 3 * RENT, "2027Q3": 135_450.0, "2027Q4": 135_450.0})
