@@ -175,10 +175,14 @@ def _show_comparison(first: str, second: str, found: Comparison) -> None:
 
     from procure.cli._console import table_console
     from procure.families.wording import figure
+    from procure.quarter import quarter_ranges
 
     console = table_console()
     cases = "the same case" if found.same_case else "another case"
     typer.echo(f"{second} against {first}: {cases}.")
+    if not found.same_quarters:
+        both = f"are compared in {quarter_ranges(found.quarters)}" if found.quarters else "cannot be compared"
+        typer.echo(f"They plan other quarters: costs are each of their own, and orders {both}.")
     between = "" if found.least_usd != found.least_usd else (
         f"; least costs differ by {_millions(found.least_usd)} to {_millions(found.most_usd)}"
         f"{', the same within the gaps' if found.is_tie else ''}"
@@ -201,7 +205,7 @@ def _show_comparison(first: str, second: str, found: Comparison) -> None:
     if found.orders:
         console.print(orders)
     else:
-        typer.echo("Orders of planned quarters are the same.")
+        typer.echo("Orders of the quarters that both plan are the same.")
     for row in found.loads.to_dict("records"):
         typer.echo(
             f"Load of {row['workload']}, {row['quarter']}: {figure(row['before_requests_per_s'])} to "

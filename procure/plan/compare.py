@@ -6,7 +6,7 @@ What is compared is what the plans state; why the cases differ is seen by their 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any
@@ -16,7 +16,7 @@ import pandas as pd
 from procure.plan.plan import Plan
 from procure.plan.tables import Cost, Purchase, Service
 from procure.quarter import Quarter
-from procure.schema import CostLine, Span
+from procure.schema import CostLine
 from procure.timekey import BASE, PEAK
 
 SAME = 1e-9
@@ -56,17 +56,21 @@ class Comparison:
 
     Attributes:
         same_case: whether they answer the same inputs.
+        quarters: planned by both; orders of others are not compared, since one of the plans says nothing of them.
+        same_quarters: whether both plan, and look ahead to, the same quarters; else their costs are of different times.
         least_usd, most_usd: present USD by which the least cost of the second case is above that of the first, at least
-            and at most, from the bounds of both; NaN without a bound.
+            and at most, from the bounds of both; NaN without a bound, or with different quarters.
         cost_usd: the same of the plans as found, which ``costs`` adds up to.
         costs: present USD by line of cost: ``line``, ``before_usd``, ``after_usd``, ``moves_usd``.
-        orders: units of planned quarters ordered otherwise.
+        orders: units of ``quarters`` ordered otherwise.
         loads: peak requests/s by workload where they differ: of the quarters that both plans have, the one that differs
             most (``quarter``, ``workload``, ``before``, ``after``), and shares not served there.
         premises: those that differ: ``path``, ``before``, ``after``; empty where a plan does not rest on it.
     """
 
     same_case: bool
+    quarters: list[str]
+    same_quarters: bool
     least_usd: float
     most_usd: float
     cost_usd: float
@@ -80,6 +84,8 @@ class Comparison:
         usd = {name: getattr(self, name) for name in ("least_usd", "most_usd", "cost_usd")}
         return {
             "same_case": self.same_case,
+            "quarters": self.quarters,
+            "same_quarters": self.same_quarters,
             **{name: value if math.isfinite(value) else None for name, value in usd.items()},
             "costs": self.costs.to_dict("records"),
             "orders": [{**asdict(order), "move": str(order.move)} for order in self.orders],
@@ -95,9 +101,12 @@ class Comparison:
 
 def compare(first: Plan, second: Plan) -> Comparison:
     """What the second plan does otherwise than the first."""
-    bounds = [math.nan if p.summary["bound_usd"] is None else float(p.summary["bound_usd"]) for p in (first, second)]
+    same = all(first.summary[span] == second.summary[span] for span in ("planned_quarters", "lookahead_quarters"))
+    bounds = [_or_nan(plan.summary["bound_usd"] if same else None) for plan in (first, second)]
     return Comparison(
         first.summary["input_hash"] == second.summary["input_hash"],
+        _planned_by_both(first, second),
+        same,
         bounds[1] - first.objective_usd,
         second.objective_usd - bounds[0],
         second.objective_usd - first.objective_usd,
@@ -108,13 +117,22 @@ def compare(first: Plan, second: Plan) -> Comparison:
     )
 
 
+def _or_nan(usd: float | None) -> float:
+    return math.nan if usd is None else usd
+
+
+def _planned_by_both(first: Plan, second: Plan) -> list[str]:
+    return [quarter for quarter in first.summary["planned_quarters"] if quarter in second.summary["planned_quarters"]]
+
+
 def moved_orders(first: Plan, second: Plan) -> list[MovedOrder]:
-    """Orders of planned quarters that differ.
+    """Orders that differ, of quarters that both plan.
 
     Units of a SKU at a site are paired in the order of their quarters, the first of the one plan with the first of the
     other: a pair in different quarters is pulled in or pushed out, and what is left over is added or dropped.
     """
-    units = [_units(plan) for plan in (first, second)]
+    quarters = set(_planned_by_both(first, second))
+    units = [_units(plan, quarters) for plan in (first, second)]
     found: dict[tuple[str, str, Move, str, str], list[float]] = {}
     for site, sku in sorted({*units[0], *units[1]}):
         before, after = (each.get((site, sku), []) for each in units)
@@ -126,11 +144,11 @@ def moved_orders(first: Plan, second: Plan) -> list[MovedOrder]:
     return [MovedOrder(*key, len(usd), math.fsum(usd)) for key, usd in found.items()]
 
 
-def _units(plan: Plan) -> dict[tuple[str, str], list[tuple[str, float]]]:
-    """Quarter and capital of each unit ordered in planned quarters, by site and SKU, the earliest first."""
+def _units(plan: Plan, quarters: Collection[str]) -> dict[tuple[str, str], list[tuple[str, float]]]:
+    """Quarter and capital of each unit ordered in some quarters, by site and SKU, the earliest first."""
     found: dict[tuple[str, str], list[tuple[str, float]]] = {}
     for order in sorted(plan.rows(Purchase), key=lambda order: Quarter(order.quarter)):
-        if order.span == Span.PLANNED:
+        if order.quarter in quarters:
             each = order.capex_usd / order.count
             found.setdefault((order.site, order.sku), []).extend([(order.quarter, each)] * order.count)
     return found

@@ -25,15 +25,33 @@ def ordering(plan, *orders):
     return type(plan)(plan.summary, {**plan.tables, "purchases": made})
 
 
+def planning(plan, *quarters):
+    """The plan with other planned quarters."""
+    return type(plan)({**plan.summary, "planned_quarters": list(quarters)}, plan.tables)
+
+
 @pytest.mark.thorough
 def test_units_are_paired_in_the_order_of_their_quarters():
-    plan = planned(tiny(peaks={"chat": [60, 80, 90]}), gap=1e-4)
+    plan = planning(planned(tiny(peaks={"chat": [60, 80, 90]}), gap=1e-4), "2027Q1", "2027Q2", "2027Q3")
     before, after = ordering(plan, ("2027Q1", 2), ("2027Q3", 2)), ordering(plan, ("2027Q2", 2), ("2027Q3", 1))
     told = [(m.move, m.before, m.after, m.count, m.capex_usd) for m in moved_orders(before, after)]
     assert told == [(Move.PUSHED_OUT, "2027Q1", "2027Q2", 2, 0.0), (Move.DROPPED, "2027Q3", "", 1, -10.0)]
     told = [(m.move, m.before, m.after, m.count, m.capex_usd) for m in moved_orders(after, before)]
     assert told == [(Move.PULLED_IN, "2027Q2", "2027Q1", 2, 0.0), (Move.ADDED, "", "2027Q3", 1, 10.0)]
     assert moved_orders(before, before) == []
+
+
+@pytest.mark.thorough
+def test_a_plan_of_a_quarter_later_is_compared_in_the_quarters_that_both_plan():
+    """What was ordered in the first quarter is on firm order then: neither dropped nor pushed out."""
+    plan = planned(tiny(peaks={"chat": [60, 80, 90]}), gap=1e-4)
+    before = planning(ordering(plan, ("2027Q1", 2), ("2027Q2", 1)), "2027Q1", "2027Q2")
+    after = planning(ordering(plan, ("2027Q2", 1), ("2027Q3", 4)), "2027Q2", "2027Q3")
+    found = compare(before, after)
+    assert (found.orders, found.quarters, found.same_quarters) == ([], ["2027Q2"], False)
+    assert found.facts()["least_usd"] is None
+    more = compare(before, planning(ordering(plan, ("2027Q2", 3)), "2027Q2", "2027Q3"))
+    assert [(m.move, m.after, m.count) for m in more.orders] == [(Move.ADDED, "2027Q2", 2)]
 
 
 @pytest.mark.thorough
@@ -68,6 +86,6 @@ def test_the_verb_holds_each_plan_against_the_first(tmp_path, capsys):
     assert row["cost_usd"] > 0
     assert main(["compare", *folders]) == 0
     told = capsys.readouterr().out
-    assert "Orders of planned quarters are the same." in told
+    assert "Orders of the quarters that both plan are the same." in told
     assert f"Premise {PRICE}" in told
     assert main(["compare", folders[0]]) == 2
