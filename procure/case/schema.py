@@ -252,7 +252,7 @@ class Budget(Row):
     quarter: str = col(_QUARTER, key=True, kind="quarter")
     budget_usd: float = col("Capital budget of the quarter.", unit="USD", minimum=0.0)
     opex_usd: float = col(
-        "Most that rent, power, space, support, replaced drives and rent of links may cost in the quarter.",
+        "Most that rent, power, space, support, reservations, replaced drives and rent of links may cost in it.",
         unit="USD",
         empty="no limit",
         minimum=0.0,

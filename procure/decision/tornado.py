@@ -38,7 +38,7 @@ class End:
         regret_usd: present USD that the first orders as they stand cost more here, at least; 0 where nothing is proven,
             NaN where that was not worked out.
         regret_share: the same of what they serve less.
-        reason: why there is no plan; ``error`` is the class of what was raised.
+        reason: why there is no plan, there or with first orders held; ``error`` is the class of what was raised.
         is_infeasible: whether there is none since no plan keeps the limits, which is proven.
     """
 
@@ -258,7 +258,9 @@ def _with_regret(end: End, free: Outcome, held: Outcome | None, ranked: bool) ->
     if held is not None and held.is_infeasible:
         return replace(end, regret_share=1.0)
     if held is None or held.failed:
-        return replace(end, regret_usd=math.nan, regret_share=math.nan)
+        reason, error = ("not worked out", "") if held is None else (held.reason, held.error)
+        reason = f"first orders held: {reason}"
+        return replace(end, regret_usd=math.nan, regret_share=math.nan, reason=reason, error=error)
     here, kept = Point.of_facts(free.facts, ranked), Point.of_facts(held.facts, ranked)
     effect = Effect.of(kept, here, ordered=True)
     if effect.serves_more:

@@ -255,7 +255,7 @@ class OpexCap(Row):
 
     t: int = col(_T, key=True, reference="quarters.t")
     opex_usd: float = col(
-        "most that rent, power, space, support, replaced drives and rent of links may cost", unit="USD"
+        "most that rent, power, space, support, reservations, replaced drives and rent of links may cost", unit="USD"
     )
 
 

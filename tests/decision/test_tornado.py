@@ -108,6 +108,7 @@ def test_what_todays_orders_lose_is_what_is_proven_and_no_answer_is_none(monkeyp
     (bar,) = found.bars
     assert (bar.high.regret_usd, bar.high.regret_share) == pytest.approx(regret, nan_ok=True)
     assert bar.high.moves == {GB: -1}
+    assert bar.high.error == (held.error if is_open and held else "")
     assert (bar.low.regret_usd, bar.low.regret_share, bar.low.is_open) == (0.0, 0.0, False)
     assert (found.left, bar.high.is_open) == ([PRICE] if is_open else [], is_open)
 
