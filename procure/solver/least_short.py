@@ -6,6 +6,7 @@ import numpy as np
 
 from procure.solver.highs import INFINITY
 from procure.solver.master import PROVEN_SHORT, Master, Proposal
+from procure.solver.relaxation import wanted
 from procure.solver.search import NEAR_FLEETS, NEAR_UNITS, PATIENCE, ROUGH_SECONDS, Search
 from procure.solver.solution import Solution
 from procure.solver.split import Split
@@ -43,10 +44,26 @@ class LeastShort(Search):
 
     def _learn_costs(self, most_short: float) -> None:
         """Cuts that say what service costs, whatever fleets turn out to be short of beyond a most."""
-        if self.parent.relaxed is None and self.parent.hint is None:
-            self._ask_alone(most_short)
         self.cheap.hold(most_short)
         self._relaxed(self.cheap, PATIENCE)
+
+    def _first_fleet(self) -> None:
+        """Ask about a fleet with no less than any quarter wants at about the least shortfall that cuts allow.
+
+        It often is as little short as any: then no more need be known of shortfalls, whose relaxation alone buys
+        whatever fits, and is asked about at fleets that say little.
+        """
+        self._raise_bound()
+        most_short = self.bound + self._target()
+        self.cheap.hold(most_short)
+        if self._ask_alone(most_short):
+            self._round_up(wanted(self.parent), self.cheap)
+            self._raise_bound()
+            self._look_near(NEAR_FLEETS)
+
+    def _raise_bound(self) -> None:
+        """Take what the cuts of now prove without whole numbers."""
+        self.bound = max(self.bound, self.master.relaxed().bound or 0.0)
 
     def _near_enough(self) -> bool:
         """Whether a shortfall that took long to prove is near enough to its bound."""
@@ -55,10 +72,18 @@ class LeastShort(Search):
     def _search(self) -> Solution:
         if self.parent.nearest is not None:
             self._take_over(self.parent.nearest)
-        if not self._relaxed(self.master, PATIENCE):
-            return Solution("infeasible", None, None, None)
-        self._learn_costs(max(self.bound, 0.0) + self._target())
+        anew = self.parent.relaxed is None and self.parent.hint is None
+        if anew:
+            self._first_fleet()
+        if self._gap() > self._target():
+            known = self.bound
+            if not self._relaxed(self.master, PATIENCE):
+                return Solution("infeasible", None, None, None)
+            if anew and self.bound > known + self._target():
+                self._first_fleet()
         self.bound = max(self.bound, 0.0)
+        if self._gap() > self._target():
+            self._learn_costs(self.bound + self._target())
         cpu_s = ROUGH_SECONDS
         while self._gap() > self._target() and self.options.left() > 0:
             self.iterations += 1

@@ -91,16 +91,17 @@ class Relaxation:
         self.inside: np.ndarray | None = None
         self.value = float("inf")
 
-    def solve(self, near: float, little: float, patience: int) -> bool:
+    def solve(self, near: float, little: float, patience: int, reserve: float = 0.0) -> bool:
         """Collect cuts until the bound is near the value of the point inside, or stalls; False if there is no point.
 
         A bound stalls that moves by ``little`` or less in ``patience`` masters, more while no point inside is
         known and perhaps there is none: masters in whole numbers find missing cuts faster than the relaxation's tail.
-        ``near`` and ``little`` are relative to cost, or in basis points of shortfall.
+        ``near`` and ``little`` are relative to cost, or in basis points of shortfall. It ends as well with no more than
+        ``reserve`` wall seconds left.
         """
         weight = WEIGHT
         bounds: list[float] = []
-        while self.split.options.left() > 0:
+        while self.split.options.left() > reserve:
             found = self.master.relaxed()
             if found.status == "infeasible":
                 return False

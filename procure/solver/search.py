@@ -42,6 +42,8 @@ NEAR_GAP = 0.002
 """Relative gap of masters near the incumbent: little is left to choose there."""
 NEAR_FLEETS = 4
 """Fleets near the incumbent that are asked about in a row, while it says little; one each time later."""
+SHARE_FOR_FLEETS = 0.5
+"""Of the time left to a stage, what its relaxation leaves to fleets in whole numbers, which alone are plans."""
 MEND_GAP = 0.01
 """Relative gap of masters near a fleet that nearly serves."""
 
@@ -94,7 +96,7 @@ class Search:
         if any(np.isinf(o.excess) for o in outcomes):
             return
         served = self.parent.with_excess(x, outcomes)
-        self.parent.remember(served, float(self.parent.compiled.cost[self.parent.columns] @ served))
+        self.parent.remember(served)
         if any(o.cost is None for o in outcomes) and self.objective == "cost":
             if self.most_short is None or served[self.parent.shorts].sum() > self.most_short:
                 return
@@ -165,8 +167,8 @@ class Search:
             self._take_over(self.parent.nearest)
         if not self._relax():
             return Solution("infeasible", None, None, None)
-        if self.best is None:
-            self._round_up(self.inside)
+        if self._far_off():
+            self._round_up(self.inside, self.master)
         aim, exact = ROUGH_GAP, False
         while self._gap() > self._target() and self.options.left() > 0:
             self.iterations += 1
@@ -225,7 +227,9 @@ class Search:
         x = x.copy()
         if self.objective == "shortfall":
             x[self.parent.shorts] = self.parent.least_short  # the quarters say anew what they are short of
-        self._offer(x, self.parent.evaluate(x, self.objective))
+        outcomes = self.parent.evaluate(x, self.objective)
+        self._learn(outcomes, x, np.zeros(len(outcomes)))  # of earlier stages, which may have tolerated more
+        self._offer(x, outcomes)
         self.options.report(self.objective, self._incumbent(), None)
 
     def _relax(self) -> bool:
@@ -237,7 +241,8 @@ class Search:
             self.options.report("block by block", self._incumbent(), None)
             if not self._ask_alone(self.most_short):
                 return False
-            self._round_up(wanted(self.parent))
+            if self.best is None:
+                self._round_up(wanted(self.parent), self.master)
         return self._relaxed(self.master, PATIENCE if self.parent.hint is None else PATIENCE_ALIKE)
 
     def _ask_alone(self, most_short: float | None) -> bool:
@@ -261,18 +266,20 @@ class Search:
         if not counts:
             incumbent = self.best if master is self.master else None
             relaxation.inside = incumbent if self.parent.relaxed is None else self.parent.relaxed
-        found = relaxation.solve(target / (10 if counts else 20), target / 5, patience)
+        left = self.options.left()
+        reserve = left * SHARE_FOR_FLEETS if np.isfinite(left) else 0.0
+        found = relaxation.solve(target / (10 if counts else 20), target / 5, patience, reserve)
         self.inside = relaxation.inside
         if not counts:
             self.parent.relaxed = relaxation.inside
         return found
 
-    def _round_up(self, point: np.ndarray | None) -> None:
-        """A first plan: a fleet in whole numbers that has no less than a point that can be served."""
+    def _round_up(self, point: np.ndarray | None, master: Master) -> None:
+        """A first plan: a master's fleet in whole numbers that has no less than a point that can be served."""
         if point is None or self.options.left() <= 0:
             return
         columns = self.parent.helping, self.parent.hurting
-        first = self.master.no_worse(point, *columns, ROUGH_GAP, ROUGH_SECONDS)
+        first = master.no_worse(point, *columns, ROUGH_GAP, ROUGH_SECONDS)
         if first.x is not None and first.theta is not None:
             self._visit(first.x, first.theta)
             self.options.report(self.objective, self._incumbent(), self.bound)

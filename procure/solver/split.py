@@ -51,7 +51,8 @@ class Split:
         """What they are at least: nothing, or all that there is where the objective ranks no shortfall."""
         self.nearest: np.ndarray | None = None
         """The fleet that falls least short of those asked about, the cheapest of them, with its shortfall."""
-        self._nearest_rank = float("inf"), float("inf")
+        self._outdated = False
+        """Whether that fleet is short otherwise than it was said to be, as something else is tolerated now."""
         self.hint: np.ndarray | None = None
         """The fleet of a case that is alike, which need not fit this one."""
         self.wants: dict[int, np.ndarray] = {}
@@ -59,11 +60,19 @@ class Split:
         self.relaxed: np.ndarray | None = None
         """A point of the relaxation of cost that can be served and is near the least, once one was found."""
 
-    def remember(self, x: np.ndarray, money: float) -> None:
+    def remember(self, x: np.ndarray) -> None:
         """Keep a fleet that can be served, with its shortfall among ``x``, if it is the nearest to serve all so far."""
-        rank = round(float(x[self.shorts].sum()) / self.compiled.short_tolerance), money
-        if rank < self._nearest_rank:
-            self.nearest, self._nearest_rank = x.copy(), rank
+        if self.nearest is None or self._outdated or self._rank(x) < self._rank(self.nearest):
+            self.nearest, self._outdated = x.copy(), False
+
+    def _rank(self, x: np.ndarray) -> tuple[int, float]:
+        """Steps of shortfall that make a difference, then the cost as far as cuts know what service costs."""
+        service = np.array([block.floor for block in self.blocks])
+        for cut in self.cuts:
+            if not cut.feasibility:
+                service[cut.block] = max(service[cut.block], cut.value(x))
+        cost = float(self.compiled.cost[self.columns] @ x + service.sum())
+        return round(float(x[self.shorts].sum()) / self.compiled.short_tolerance), cost
 
     def kept(self) -> tuple[Solution, Solution] | None:
         """The nearest fleet as a plan: its shortfall, and its cheapest service; None where no fleet was asked about.
@@ -113,7 +122,7 @@ class Split:
         if self._strict and tolerates(most_short):
             self.cuts.clear()  # they hold where nothing is tolerated, and no further
         if self._strict == tolerates(most_short):
-            self._nearest_rank = float("inf"), float("inf")  # short otherwise than it was said to be
+            self._outdated = True
         self._strict = not tolerates(most_short)
 
     def evaluate(self, x: np.ndarray, objective: str) -> list[Outcome]:

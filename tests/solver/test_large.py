@@ -10,19 +10,21 @@ from solved_case import built
 from tiny_case import fleet, tiny
 
 from procure.program import build as build_program
+from procure.solver.blocks import Cut
 from procure.solver.compile import Compiled, compile_program, limited
 from procure.solver.decompose import Decomposition
 from procure.solver.highs import Options, Progress, load, new_solver, run
+from procure.solver.least_short import LeastShort
 from procure.solver.relaxation import ask_alone, wanted
 from procure.solver.search import Search
 from procure.solver.whole import solve_whole
 
 
 @cache
-def compiled(positions: float) -> Compiled:
+def compiled(positions: float, lead: int = 0) -> Compiled:
     old = fleet(("a", "gb200-nvl72", 2, "2025Q1", 3.3e6))
-    peaks = {"chat": [110.0, 140.0, 150.0, 160.0]}
-    case = tiny(planned=2, peaks=peaks, sites=({"positions": positions},), tables={"fleet": old})
+    peaks = {"chat": [110.0, 140.0, 150.0, 160.0, 160.0][: 4 + lead]}
+    case = tiny(planned=2, lead=lead, peaks=peaks, sites=({"positions": positions},), tables={"fleet": old})
     return compile_program(build_program(built(case)))
 
 
@@ -93,3 +95,39 @@ def test_the_answer_is_that_of_the_whole_program() -> None:
     found = Decomposition(compiled(8.0), Options(1e-5, threads=1)).solve("cost", 0.0)
     reference = solve_whole(compiled(8.0), Options(1e-5, threads=1), "cost", 0.0)
     assert found.objective == pytest.approx(reference.objective, rel=2e-5)
+
+
+def test_what_each_quarter_wants_alone_is_as_little_short_as_any_where_nothing_comes_in_time() -> None:
+    """No round of least shortfall is needed, though what stands is three times as short and serves no other quarter."""
+    late = compiled(20.0, lead=1)
+    parts = Decomposition(late, Options(threads=1))
+    assert parts.solve("cost", 0.0).status == "infeasible"
+    assert parts.nearest is not None
+    parts.regime(None)
+    stage = LeastShort(parts)
+    stage._take_over(parts.nearest)
+    stands = stage.best_cost
+    stage._first_fleet()
+    least = solve_whole(late, Options(threads=1), "shortfall", None).objective
+    assert least is not None
+    assert stage.best_cost == pytest.approx(least, abs=1.1 * late.short_tolerance)
+    assert stage.bound == pytest.approx(least, abs=late.short_tolerance)
+    assert stands > 3.0 * least
+
+
+def test_of_fleets_equally_short_the_one_is_kept_that_is_cheaper_with_its_service() -> None:
+    parts = Decomposition(compiled(8.0), Options(threads=1))
+    money = parts.compiled.cost[parts.columns]
+    costly = int(np.argmax(money))
+    nothing = np.zeros(len(money))
+    unit = nothing.copy()
+    unit[costly] = 1.0
+    parts.remember(unit)
+    parts.remember(nothing)
+    assert parts.nearest is not None
+    assert not parts.nearest.any()
+    dear = 2.0 * money[costly]
+    needed = Cut(0, dear, -dear * unit, False, dear, np.zeros(len(money), dtype=bool), nothing)
+    parts.cuts.append(needed)
+    parts.remember(unit)
+    assert parts.nearest[costly] == 1.0
