@@ -66,10 +66,12 @@ def trigger(  # noqa: PLR0913 - one option of the verb each
     from procure.errors import Fault, InputError
     from procure.report import plot_trigger
     from procure.study import Effort
+    from procure.study.sweep import unread
 
     read = Case.read(case)
-    tell(read.doubts)
     path, values = values_along(read, along, points)
+    tell((*read.doubts, *unread(read, {path: values}, "--along")))
+    sku = "+".join(dict.fromkeys(name.strip() for name in sku.split("+")))
     if within is not None and not within > 0:
         raise InputError([Fault("--within", 0, "", f"{within:g}", "More than 0.")])
     with Stopping("points that are done are kept.") as stopping:

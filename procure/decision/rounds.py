@@ -9,6 +9,7 @@ from typing import Any
 
 from procure.case import Case
 from procure.study import Change, Effort, Known, Outcome, Step, Study
+from procure.study.store import check_fresh
 from procure.why.effect import SAME_COST, Point
 
 ROUNDS = "rounds"
@@ -35,9 +36,17 @@ class How:
 
 
 class Rounds:
-    """Rounds of changes of one case; what was worked out once is not asked again."""
+    """Rounds of changes of one case; what was worked out once is not asked again.
+
+    Raises:
+        InputError: the folder holds something else.
+    """
 
     def __init__(self, name: str, case: Case, how: How) -> None:
+        if how.out is not None and not (how.out / ROUNDS).is_dir():
+            check_fresh(
+                how.out
+            )  # its tables stand beside the rounds: in the folder of a case they would be read as its own
         self._name, self._case, self._how = name, case, how
         self._effort, self._known = replace(how.effort, ask_causes=False), Known()
         self._round = 0

@@ -96,6 +96,6 @@ def given_limits() -> frozenset[str]:
     return frozenset(name for told in words().values() for name in told.given)
 
 
-def moves() -> dict[str, Callable[[Full], Moved]]:
-    """What moves a limit of a plan's ``limits``, by its name."""
+def moves() -> dict[str, Callable[[Full], Moved | None]]:
+    """What moves a limit of a plan's ``limits``, by its name; None of a row that no cell of the case states."""
     return {name: move for told in words().values() for name, move in told.moves.items()}

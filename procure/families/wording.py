@@ -60,10 +60,15 @@ class Full:
         return skus[skus["first_order_t"] <= skus["last_order_t"]]
 
     @property
-    def site_row(self) -> tuple[str, Mapping[str, Any]]:
-        """The row of the case's ``sites`` that holds in the quarter: its path and its cells."""
+    def site_row(self) -> tuple[str, Mapping[str, Any]] | None:
+        """The row of the case's ``sites`` that holds in the quarter: its path and its cells.
+
+        None at a provider's location.
+        """
         sites = self.stated["sites"]
         held = sites[(sites["site"] == self.site) & (sites["from_quarter"] <= self.quarter)]
+        if held.empty:
+            return None
         row = {str(name): cell for name, cell in held.sort_values("from_quarter").iloc[-1].items()}
         return f"sites/{self.site}/{row['from_quarter']}", row
 
@@ -131,7 +136,7 @@ class Words:
     rows: Mapping[str, RowWords] = field(default_factory=dict)
     given: tuple[str, ...] = ()
     bought: tuple[str, ...] = ()
-    moves: Mapping[str, Callable[[Full], Moved]] = field(default_factory=dict)
+    moves: Mapping[str, Callable[[Full], Moved | None]] = field(default_factory=dict)
     causes: tuple[Cause, ...] = ()
     told: Mapping[str, Callable[[Broken], str]] = field(default_factory=dict)
     yields: tuple[str, ...] = ()

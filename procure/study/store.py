@@ -98,7 +98,7 @@ class Store:
         """
         self.folder = folder
         if not (folder / RECORD).is_file():
-            _check_fresh(folder)
+            check_fresh(folder)
             folder.mkdir(parents=True, exist_ok=True)
         self._held = _hold(folder)
         try:
@@ -183,7 +183,12 @@ def _hold(folder: Path) -> int | None:
     return None
 
 
-def _check_fresh(folder: Path) -> None:
+def check_fresh(folder: Path) -> None:
+    """Refuse a folder that holds anything, or where none can be.
+
+    Raises:
+        InputError: the same.
+    """
     if folder.is_file() or (folder.exists() and any(folder.iterdir())):
         expected = "A folder that is new or empty, or holds this study."
         raise InputError([Fault(str(folder), 0, "", "", expected, "Name another folder.")])

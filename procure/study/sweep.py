@@ -140,8 +140,11 @@ def _overlap(one: Mapping[Any, Any], other: Mapping[Any, Any], least: str, most:
     )  # fmt: skip
 
 
-def unread(case: Case, vary: Mapping[str, Sequence[Any]]) -> list[Fault]:
-    """Names of which no two values make two different cases, as doubts: nothing in this case reads them."""
+def unread(case: Case, vary: Mapping[str, Sequence[Any]], option: str = "--vary") -> list[Fault]:
+    """Names of which no two values make two different cases, as doubts: nothing in this case reads them.
+
+    ``option`` names where they are given.
+    """
     doubts: list[Fault] = []
     for name, values in vary.items():
         hashes: set[str] = set()
@@ -152,7 +155,7 @@ def unread(case: Case, vary: Mapping[str, Sequence[Any]]) -> list[Fault]:
                 break
         if len(hashes) == 1 and len(set(map(str, values))) > 1:
             expected = "Understood as stated: every value gives the same inputs, so that nothing in this case reads it."
-            doubts.append(Fault("--vary", 0, "", name, expected, "Vary what tables/premises.csv of a plan lists."))
+            doubts.append(Fault(option, 0, "", name, expected, "Vary what tables/premises.csv of a plan lists."))
     return doubts
 
 

@@ -72,9 +72,11 @@ def candidates(plan: Plan, case: Case, instance: Instance, named: Sequence[str] 
     for row in plan.rows(Limit):
         if row.family not in moves:
             continue
+        moved = moves[row.family](Full(row.quarter, row.site, row.item, case.tables, instance.tables))
+        if moved is None:
+            continue
         name = name_of(row)
         names |= {row.family, name}
-        moved = moves[row.family](Full(row.quarter, row.site, row.item, case.tables, instance.tables))
         no_room = row.slack <= (abs(moved.step) * (1.0 - NEARLY) if moved.counts else FULL * abs(row.limit))
         is_full = row.used > 0 and no_room
         if {row.family, name} & set(named) if named else is_full:

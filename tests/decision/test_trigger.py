@@ -155,3 +155,16 @@ def test_the_verb_writes_its_table_and_pictures_and_goes_on(tmp_path, capsys):
     assert (out / "rounds" / "1" / "outcomes.jsonl").read_bytes() == before
     assert pd.read_csv(out / "trigger.csv")["state"].tolist() == [row["state"] for row in rows]
     assert main([*words, "--within", "0"]) == 2
+
+
+def test_the_folder_of_a_case_holds_no_run_and_a_premise_that_nothing_reads_is_said(tmp_path, capsys):
+    case = choice().write(tmp_path / "a case")
+    before = sorted(case.iterdir())
+    words = ["trigger", str(case), "-o", str(case), "--along", "hardware/lpx/price_usd=1e6:2e6"]
+    assert main([*words, "--sku", f"{GB} + {GB}"]) == 2
+    told = capsys.readouterr().err
+    assert "A folder that is new or empty" in told
+    assert "read 'hardware/lpx/price_usd'. Understood as stated: every value gives the same inputs" in told
+    with pytest.raises(InputError, match="new or empty"):
+        Rounds("tornado", choice(), How(out=case))
+    assert sorted(case.iterdir()) == before

@@ -12,6 +12,7 @@ from tiny_case import linked_sites, tiny
 
 from procure.errors import InputError
 from procure.families import contents
+from procure.families.wording import Full
 from procure.study import Effort
 from procure.study.change import changed
 from procure.why import Answer, Asked, How, Kind, Verdict, explain, frame_of, limits
@@ -48,6 +49,11 @@ def test_a_limit_is_named_as_binding_and_doubled_it_lowers_cost_or_shortfall(lim
 
 def test_there_is_a_case_for_every_limit_that_can_be_moved():
     assert set(BINDING) == set(contents.moves())
+
+
+def test_no_cell_moves_limits_of_a_provider():
+    row = Full("2027Q2", "cloud", "", tiny().tables, {})
+    assert [contents.moves()[name](row) for name in ("pods", "power", "positions")] == [None] * 3
 
 
 @pytest.mark.thorough

@@ -8,9 +8,11 @@ from procure.rules.places import POD_PLACES
 PLACE_WORDS = {place: (f"{word} places in pods", "racks", 1.0) for place, word in POD_PLACES.items()}
 
 
-def moved(full: Full) -> Moved:
+def moved(full: Full) -> Moved | None:
     """The pods of the site's row that holds, by one."""
-    path, row = full.site_row
+    if (stated := full.site_row) is None:
+        return None
+    path, row = stated
     return Moved(f"{path}/pods_max", float(row["pods_max"]), 1.0, "pods")
 
 

@@ -12,14 +12,16 @@ SHARE = 0.1
 RESOURCE_WORDS = {str(resource): (resource.word, resource.unit, resource.scale) for resource in Resource}
 
 
-def moved(resource: Resource) -> Callable[[Full], Moved]:
+def moved(resource: Resource) -> Callable[[Full], Moved | None]:
     """What moves a resource of a site: the row of the case that holds, by what the largest unit on offer takes.
 
     By a tenth where nothing is on offer that takes any of it.
     """
 
-    def move(full: Full) -> Moved:
-        path, row = full.site_row
+    def move(full: Full) -> Moved | None:
+        if (stated := full.site_row) is None:
+            return None
+        path, row = stated
         use = full.tables["resource_use"]
         offered = {*full.on_offer["sku"], *full.tables["rent_offers"]["sku"]}
         mine = use[(use["site"] == full.site) & (use["resource"] == resource) & use["sku"].isin(offered)]
