@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from itertools import pairwise
 from typing import Any
@@ -230,7 +230,7 @@ def _price(rounds: Rounds, case: Case, sku: str, change: dict[str, Any], last: R
     def at(factor: float) -> Reading:
         return _read(rounds, sku, [({**change, **dict.fromkeys(paths, f"x{factor:g}")}, factor)], ranked)[0]
 
-    readings = [_at_factor(last)]
+    readings = [replace(last, value=1.0)]
     for factor in PRICE_FACTORS[last.state]:
         if rounds.stopped:
             return readings
@@ -246,15 +246,6 @@ def _price(rounds: Rounds, case: Case, sku: str, change: dict[str, Any], last: R
     return readings
 
 
-def _at_factor(reading: Reading) -> Reading:
-    """A reading told by the factor 1 on the price."""
-    return Reading(1.0, *(getattr(reading, name) for name in _FIELDS[1:]))
-
-
-_FIELDS = tuple(Reading.__dataclass_fields__)
-
-
 def _cells(reading: Reading) -> dict[str, Any]:
     """A reading as cells; what takes its place in words."""
-    cells = {name: getattr(reading, name) for name in _FIELDS}
-    return cells | {"state": str(reading.state), "instead": in_words(reading.instead)}
+    return {**vars(reading), "state": str(reading.state), "instead": in_words(reading.instead)}

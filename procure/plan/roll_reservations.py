@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import Any
 
 import pandas as pd
@@ -13,7 +14,14 @@ from procure.plan.happened import Difference
 from procure.plan.plan import Plan
 from procure.plan.tables import Reserving
 from procure.quarter import Quarter
-from procure.schema import Instrument, Outcome
+from procure.schema import Instrument, ReservationOutcome
+
+FREE_HOLD: dict[Any, Any] = {
+    "instrument": Instrument.FIRM_HOLD.value,
+    "usd_per_kw_month": None,
+    "usd_per_step_month": 0.0,
+}
+"""How a step is kept whose rent has begun."""
 
 
 def rolled(
@@ -27,7 +35,6 @@ def rolled(
     """
     if not len(case.tables["reservations"]):
         return {}
-    given = case.given_tables["reservations"].copy()
     sites = tables.get("sites", case.tables["sites"]).copy()
     if "contracted_kw" not in sites:
         sites["contracted_kw"] = math.nan
@@ -35,38 +42,37 @@ def rolled(
     standing = set(zip(left["site"], left["expansion"], strict=True))
     offered = {(r.site, r.expansion): Quarter(r.order_until) for r in Expansion.rows(case.tables["expansions"])
                if r.order_until}  # fmt: skip
-    goes_on = []
-    for at, row in enumerate(Reservation.rows(case.tables["reservations"])):
+    goes_on: list[dict[Any, Any]] = []
+    given = case.given_tables["reservations"]
+    for stated, row in zip(given.to_dict("records"), Reservation.rows(case.tables["reservations"]), strict=True):
         now, later = _exercised(plan, row.reservation, following)
-        begun = offered[row.site, row.expansion] + 1 < following
         keeps = row.most_steps
-        if begun and row.instrument == Instrument.EARLY_RENT:
-            keeps = later
-            kw = _rented_kw(case, row)
-            if kw and now + later:
-                here: Any = sites["site"] == row.site
-                sites.loc[here, "contracted_kw"] = sites.loc[here, "contracted_kw"].fillna(0.0) + kw * (now + later)
-                detail = f"rent of {row.reservation} began: contracted from {following} on, at the site's price"
-                notes.append(("contracted_kw", row.site, row.expansion, "", f"{kw * (now + later):,.0f}", detail))
-            free = {"instrument": Instrument.FIRM_HOLD.value, "usd_per_kw_month": None, "usd_per_step_month": 0.0}
-            for column, value in free.items():
-                given[column] = given[column].astype(object) if column in given else None
-                given.loc[given.index[at], column] = value
-        elif begun:
-            keeps = later if row.instrument == Instrument.FIRM_HOLD else row.most_steps - now
-        if begun:
-            given["most_steps"] = given["most_steps"].astype(object) if "most_steps" in given else None
-            given.loc[given.index[at], "most_steps"] = keeps
-        stays = keeps > 0 and Quarter(row.until_quarter) >= following and (row.site, row.expansion) in standing
-        goes_on.append(stays)
-        if not stays and not now:
+        if offered[row.site, row.expansion] + 1 < following:  # it runs, so that what is not meant to be used lapses
+            keeps = row.most_steps - now if row.instrument == Instrument.FIRST_OFFER else later
+            stated |= {"most_steps": keeps}
+            if row.instrument == Instrument.EARLY_RENT:
+                stated |= FREE_HOLD
+                notes += _contract(sites, row, _rented_kw(case, row) * (now + later), following)
+        if keeps > 0 and Quarter(row.until_quarter) >= following and (row.site, row.expansion) in standing:
+            goes_on.append(stated)
+        elif not now:
             notes.append(("reservation", row.site, row.reservation, f"{row.most_steps:g}", "0", "lapsed"))
-    return {"sites": sites, "reservations": given[goes_on]}
+    columns = dict.fromkeys([*given.columns, *(name for stated in goes_on for name in stated)])
+    return {"sites": sites, "reservations": pd.DataFrame(goes_on, columns=list(columns))}
+
+
+def _contract(sites: pd.DataFrame, row: Reservation, kw: float, following: Quarter) -> Iterator[Difference]:
+    """Add the IT power whose rent began to what is contracted at its site."""
+    if kw:
+        here: Any = sites["site"] == row.site
+        sites.loc[here, "contracted_kw"] = sites.loc[here, "contracted_kw"].fillna(0.0) + kw
+        detail = f"rent of {row.reservation} began: contracted from {following} on, at the site's price"
+        yield "contracted_kw", row.site, row.expansion, "", f"{kw:,.0f}", detail
 
 
 def _exercised(plan: Plan, name: str, following: Quarter) -> tuple[int, int]:
     """Steps that the plan orders by a reservation in its first quarter, and later."""
-    mine = [r for r in plan.rows(Reserving) if r.reservation == name and r.outcome is Outcome.EXERCISED]
+    mine = [r for r in plan.rows(Reserving) if r.reservation == name and r.outcome is ReservationOutcome.EXERCISED]
     now = sum(r.count for r in mine if Quarter(r.quarter) < following)
     return now, sum(r.count for r in mine) - now
 

@@ -13,7 +13,7 @@ from procure.schema import (
     Lost,
     OrderChange,
     Origin,
-    Outcome,
+    ReservationOutcome,
     Role,
     Row,
     Span,
@@ -446,7 +446,7 @@ class Reserving(Row):
     site: str = col("site")
     expansion: str = col("step that it keeps")
     instrument: Instrument = col("first_offer, firm_hold or early_rent")
-    outcome: Outcome = col("exercised, lapsed or not_counted", key=True)
+    outcome: ReservationOutcome = col("exercised, lapsed or not_counted", key=True)
     quarter: str = col("quarter of the order; of steps not kept the last in which one could be", kind="quarter",
                        key=True, word="order quarter")  # fmt: skip
     count: int = col("steps exercised, or not kept", unit="steps", word="steps")

@@ -159,7 +159,7 @@ class Instrument(_Worded):
     """Its rent, from the end of the offer on and for good."""
 
 
-class Outcome(_Worded):
+class ReservationOutcome(_Worded):
     """What becomes of a reservation; ``word`` says it to a reader."""
 
     EXERCISED = "exercised", "exercised"

@@ -15,7 +15,7 @@ from procure.plan.plan import Plan
 from procure.plan.tables import ExpansionOrder, Reserving
 from procure.plan.tolerance import differ
 from procure.quarter import Quarter
-from procure.schema import CostLine, Instrument, Outcome, Span
+from procure.schema import CostLine, Instrument, ReservationOutcome, Span
 
 
 def terms(plan: Plan, instance: Instance) -> Iterable[str]:
@@ -43,8 +43,8 @@ def terms(plan: Plan, instance: Instance) -> Iterable[str]:
         mine = {quarter: count for (by, quarter), count in ordered.items() if by == name}
         if sum(mine.values()) > row.most_steps:
             yield f"{name}: {sum(mine.values())} of {row.most_steps} steps that it keeps"
-        said = {r.quarter: r.count for r in told[name] if r.outcome is Outcome.EXERCISED}
-        rest = [r for r in told[name] if r.outcome is not Outcome.EXERCISED]
+        said = {r.quarter: r.count for r in told[name] if r.outcome is ReservationOutcome.EXERCISED}
+        rest = [r for r in told[name] if r.outcome is not ReservationOutcome.EXERCISED]
         if said != mine or sum(r.count for r in told[name]) != row.most_steps or len(rest) > 1:
             yield f"{name}: steps exercised and not kept are not those that are ordered"
         for r in told[name]:
@@ -54,10 +54,10 @@ def terms(plan: Plan, instance: Instance) -> Iterable[str]:
 def _told(r: Reserving, row: Reservation, capex_usd: float, instance: Instance) -> Iterable[str]:
     """What one row says of a reservation."""
     label, start, end = f"{r.reservation} {r.quarter}", Quarter(instance.quarters[0]), instance.quarters[-1]
-    exercised = r.outcome is Outcome.EXERCISED
+    exercised = r.outcome is ReservationOutcome.EXERCISED
     if (r.site, r.expansion, r.instrument) != (row.site, row.expansion, row.instrument) or r.count <= 0:
         yield f"{label}: not the site, step or instrument that is offered"
-    if r.outcome is (Outcome.LAPSED if not row.counted else Outcome.NOT_COUNTED):
+    if r.outcome is (ReservationOutcome.LAPSED if not row.counted else ReservationOutcome.NOT_COUNTED):
         yield f"{label}: {r.outcome.word} is not what becomes of it"
     first = start + row.first_t
     until = first if not exercised else Quarter(end if row.instrument is Instrument.EARLY_RENT else r.quarter)

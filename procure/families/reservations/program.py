@@ -17,7 +17,7 @@ from procure.program.linear import Terms
 from procure.program.part import Part
 from procure.program.running import Running
 from procure.quarter import Quarter
-from procure.schema import Instrument, Outcome
+from procure.schema import Instrument, ReservationOutcome
 
 
 def add_variables(m: Any, index: Index) -> None:
@@ -74,11 +74,11 @@ def reservations(d: Decided) -> pd.DataFrame:
             if count:
                 left -= count
                 paid = paid_quarters(row, t, horizon)
-                usd = count * len(paid) * row.usd_per_quarter
-                found.append((*head, Outcome.EXERCISED, d.names[t], count, span, quarter, d.names[paid[-1]], usd,
-                              count * step.capex_usd))  # fmt: skip
+                fee_usd, capex_usd = count * len(paid) * row.usd_per_quarter, count * step.capex_usd
+                end = (count, span, quarter, d.names[paid[-1]], fee_usd, capex_usd)
+                found.append((*head, ReservationOutcome.EXERCISED, d.names[t], *end))
         if left:
-            outcome = Outcome.LAPSED if row.counted else Outcome.NOT_COUNTED
+            outcome = ReservationOutcome.LAPSED if row.counted else ReservationOutcome.NOT_COUNTED
             found.append((*head, outcome, until, left, span, quarter, quarter, 0.0, left * step.capex_usd))
     return frame("reservations", found)
 

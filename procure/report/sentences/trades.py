@@ -11,7 +11,7 @@ from procure.plan.summary import Sale
 from procure.plan.tables import ChangedOrder, ExpansionOrder, Reserving, UnitRent
 from procure.quarter import Quarter
 from procure.report.words import listed, usd
-from procure.schema import Instrument, OrderChange, Outcome, Span
+from procure.schema import Instrument, OrderChange, ReservationOutcome, Span
 
 
 def expansion_sentences(plan: Plan, span: Span) -> list[str]:
@@ -28,12 +28,12 @@ def _reservation(r: Reserving) -> str:
     """What is kept of a step, for how long and how much, and what that keeps open; or that nothing is."""
     what = f"{r.count:,} of expansion {r.expansion} at {r.site}"
     by = f"reservation {r.reservation} ({r.instrument.word})"
-    if r.outcome is Outcome.EXERCISED:
+    if r.outcome is ReservationOutcome.EXERCISED:
         kept = f"kept from {r.kept_from_quarter} by {by}"
         kept += f" for {usd(r.fee_usd)}, paid until {r.paid_until_quarter}" if r.fee_usd else ", free"
         firm = "; not firm: it may be gone by then" if r.instrument is Instrument.FIRST_OFFER else ""
         return f"{r.quarter}: order {what} ({usd(r.kept_capex_usd)}), {kept}{firm}"
-    why = "lapses, at no cost" if r.outcome is Outcome.LAPSED else "is not counted on, since it is not firm"
+    why = "lapses, at no cost" if r.outcome is ReservationOutcome.LAPSED else "is not counted on, since it is not firm"
     return f"{by} of {what} {why}: could be ordered until {r.quarter} for {usd(r.kept_capex_usd)}"
 
 

@@ -7,7 +7,7 @@ from procure.plan.tables import Reserving
 from procure.quarter import Quarter
 from procure.report.cells import total
 from procure.report.layout import TimeSheet
-from procure.schema import Outcome
+from procure.schema import ReservationOutcome
 
 _OF = Reserving.schema.by_column
 
@@ -24,7 +24,7 @@ def reservations_block(book: TimeSheet, plan: Plan) -> None:
     first = book.row
     for number, r in enumerate(rows, 1):
         kept = range(Quarter(r.kept_from_quarter).index, Quarter(r.paid_until_quarter).index + 1)
-        each = r.fee_usd / len(kept) if r.outcome is Outcome.EXERCISED else 0.0
+        each = r.fee_usd / len(kept) if r.outcome is ReservationOutcome.EXERCISED else 0.0
         paid = [each if Quarter(quarter).index in kept else 0.0 for quarter in book.timeline.quarters]
         book.line(
             [number, r.reservation, r.site, r.expansion, r.outcome.word, r.quarter, float(r.count), r.fee_usd],
