@@ -44,9 +44,8 @@ class Rounds:
 
     def __init__(self, name: str, case: Case, how: How) -> None:
         if how.out is not None and not (how.out / ROUNDS).is_dir():
-            check_fresh(
-                how.out
-            )  # its tables stand beside the rounds: in the folder of a case they would be read as its own
+            # Its tables stand beside the rounds: in the folder of a case they would be read as its own.
+            check_fresh(how.out)
         self._name, self._case, self._how = name, case, how
         self._effort, self._known = replace(how.effort, ask_causes=False), Known()
         self._round = 0
