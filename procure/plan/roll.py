@@ -302,16 +302,10 @@ def _expanded(case: Case, plan: Plan, first: Quarter, notes: list[Difference]) -
         for name in Resource:
             sites.loc[later, name] += r.count * step[name]
         steps.loc[here, "max_count"] -= int(r.count)
-        notes.append(
-            (
-                "expansion",
-                r.site,
-                r.expansion,
-                f"{r.count:g}",
-                f"{r.count:g}",
-                f"decided; in the site's limits from {ready}",
-            )
-        )
+        detail = f"decided; in the site's limits from {ready}"
+        if step["power_kw"] > 0 and not step["pays_rent"] and sites.loc[later, "space_usd_per_kw_month"].max() > 0:
+            detail += "; what stands on it pays the site's rent from then on: sites.csv has no power that pays none"
+        notes.append(("expansion", r.site, r.expansion, f"{r.count:g}", f"{r.count:g}", detail))
     return {
         "sites": sites.sort_values(["site", "from_quarter"], ignore_index=True),
         "expansions": steps[steps["max_count"] > 0],  # none left is an empty table: what is built is not offered again

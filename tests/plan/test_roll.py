@@ -210,7 +210,8 @@ def test_decided_expansions_become_limits_once_they_are_ready(rolled):
     assert sites.loc["2027Q3", "power_kw"] == 15_000  # decided in Q1, two quarters
     assert sites.loc["2027Q3", "positions"] == 90
     assert rolled.case.tables["expansions"]["max_count"].tolist() == [1]
-    assert len(rows_of(rolled, "expansion")) == 1
+    (told,) = rows_of(rolled, "expansion")["detail"]
+    assert "pays the site's rent from then on" in told
 
 
 @pytest.mark.slow
