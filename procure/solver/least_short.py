@@ -6,7 +6,6 @@ import numpy as np
 
 from procure.solver.highs import INFINITY
 from procure.solver.master import PROVEN_SHORT, Master, Proposal
-from procure.solver.relaxation import wanted
 from procure.solver.search import NEAR_FLEETS, NEAR_UNITS, PATIENCE, ROUGH_SECONDS, Search
 from procure.solver.solution import Solution
 from procure.solver.split import Split
@@ -54,16 +53,13 @@ class LeastShort(Search):
         whatever fits, and is asked about at fleets that say little.
         """
         self._raise_bound()
+        self.bound = max(self.bound, 0.0)
         most_short = self.bound + self._target()
         self.cheap.hold(most_short)
         if self._ask_alone(most_short):
-            self._round_up(wanted(self.parent), self.cheap)
+            self._first_plan(self.cheap)
             self._raise_bound()
             self._look_near(NEAR_FLEETS)
-
-    def _raise_bound(self) -> None:
-        """Take what the cuts of now prove without whole numbers."""
-        self.bound = max(self.bound, self.master.relaxed().bound or 0.0)
 
     def _near_enough(self) -> bool:
         """Whether a shortfall that took long to prove is near enough to its bound."""

@@ -148,6 +148,33 @@ class Master:
         answer = self._search_within(columns, low, high, gap, cpu_s)
         return self._proposal(answer, None, whole=True)
 
+    def most_of(
+        self, points: list[np.ndarray], met: list[np.ndarray], helping: np.ndarray, gap: float, cpu_s: float
+    ) -> Proposal:
+        """A fleet in whole numbers with as large a share of each of several points as limits leave room for.
+
+            min c·x + Σ_b price·(1 − λ_b),   x_j ≥ λ_b·point_b[j],   0 ≤ λ_b ≤ 1
+
+        for the columns j that help and that b has met; the price is ten times what the dearest point costs, so that
+        only equal shares are chosen among by cost. Where what all want together is beyond a budget or a supply, each
+        then has about a share of it. Its bound says nothing about the program.
+        """
+        price = 10.0 * max((abs(float(self.cost[: self.count] @ point)) for point in points), default=0.0)
+        width, height = self.solver.getNumCol(), self.solver.getNumRow()
+        for number, (point, mine) in enumerate(zip(points, met, strict=True)):
+            self.solver.addCol(-price, 0.0, 1.0, 0, np.array([], dtype=np.int32), np.array([], dtype=float))
+            for j in np.intersect1d(mine, helping):
+                if point[j] > max(self._lower[j], WHOLE):
+                    pair = np.array([j, width + number], dtype=np.int32)
+                    self.solver.addRow(0.0, INFINITY, 2, pair, np.array([1.0, WHOLE - point[j]]))
+        answer = self._search(np.append(self.integer, np.zeros(len(points), dtype=bool)), gap, cpu_s, INFINITY, None)
+        rows, columns = np.arange(height, self.solver.getNumRow()), np.arange(width, self.solver.getNumCol())
+        self.solver.deleteRows(len(rows), rows.astype(np.int32))
+        self.solver.deleteCols(len(columns), columns.astype(np.int32))
+        if answer.values is not None:
+            answer = replace(answer, values=answer.values[:width])
+        return self._proposal(answer, None, whole=True)
+
     def with_margin(self, margin: np.ndarray, gap: float, cpu_s: float) -> Proposal:
         """A fleet in whole numbers that keeps a margin from what is known not to serve.
 

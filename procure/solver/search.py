@@ -241,9 +241,15 @@ class Search:
             self.options.report("block by block", self._incumbent(), None)
             if not self._ask_alone(self.most_short):
                 return False
+            self._raise_bound()
             if self.best is None:
-                self._round_up(wanted(self.parent), self.master)
+                self._first_plan(self.master)
         return self._relaxed(self.master, PATIENCE if self.parent.hint is None else PATIENCE_ALIKE)
+
+    def _raise_bound(self) -> None:
+        """Take what the cuts of now prove without whole numbers."""
+        found = self.master.relaxed()
+        self.bound = max(self.bound, -float("inf") if found.bound is None else found.bound)
 
     def _ask_alone(self, most_short: float | None) -> bool:
         """Cuts from what each quarter would want alone; False if nothing serves one of them."""
@@ -274,14 +280,33 @@ class Search:
             self.parent.relaxed = relaxation.inside
         return found
 
-    def _round_up(self, point: np.ndarray | None, master: Master) -> None:
-        """A first plan: a master's fleet in whole numbers that has no less than a point that can be served."""
+    def _round_up(self, point: np.ndarray | None, master: Master) -> bool:
+        """A master's fleet in whole numbers that has no less than a point that can be served; whether there is one."""
         if point is None or self.options.left() <= 0:
-            return
+            return False
         columns = self.parent.helping, self.parent.hurting
         first = master.no_worse(point, *columns, ROUGH_GAP, ROUGH_SECONDS)
-        if first.x is not None and first.theta is not None:
-            self._visit(first.x, first.theta)
+        if first.x is None or first.theta is None:
+            return False
+        self._visit(first.x, first.theta)
+        self.options.report(self.objective, self._incumbent(), self.bound)
+        return True
+
+    def _first_plan(self, master: Master) -> None:
+        """Ask about a fleet with no less than any quarter wants alone, or with as much of that as fits the limits.
+
+        The latter is short, but near what is possible: it is kept for stages that may be short.
+        """
+        parent = self.parent
+        point = wanted(parent)
+        if point is None or self._round_up(point, master) or self.options.left() <= 0:
+            return
+        limits = Master(parent.compiled, parent.columns, parent.rows, [], "cost", None, parent.options)
+        points, met = [parent.wants[block.number] for block in parent.blocks], [block.met for block in parent.blocks]
+        found = limits.most_of(points, met, parent.helping, ROUGH_GAP, ROUGH_SECONDS)
+        if found.x is not None:
+            found.x[parent.shorts] = parent.least_short
+            self._visit(found.x, np.zeros(len(parent.blocks)))
             self.options.report(self.objective, self._incumbent(), self.bound)
 
     def _again(self, x: np.ndarray) -> bool:

@@ -131,3 +131,17 @@ def test_of_fleets_equally_short_the_one_is_kept_that_is_cheaper_with_its_servic
     parts.cuts.append(needed)
     parts.remember(unit)
     assert parts.nearest[costly] == 1.0
+
+
+def test_where_not_all_fits_that_quarters_want_a_share_of_each_is_asked_about_which_is_hardly_short() -> None:
+    narrow = compiled(5.0)
+    parts = Decomposition(narrow, Options(threads=1))
+    parts.regime(0.0)
+    stage = Search(parts, "cost", 0.0)
+    assert stage._ask_alone(0.0)
+    stage._first_plan(stage.master)
+    assert stage.best is None
+    assert parts.nearest is not None
+    least = solve_whole(narrow, Options(threads=1), "shortfall", None).objective
+    assert least is not None
+    assert parts.nearest[parts.shorts].sum() == pytest.approx(least, rel=0.01)
