@@ -290,6 +290,18 @@ def run(solver: Any, seconds: float = float("inf"), is_mip: bool = False) -> Ans
     return read_answer(solver, is_mip)
 
 
+def run_inside(solver: Any, seconds: float) -> np.ndarray | None:
+    """The point that an interior method without crossover ends with, also where it comes no nearer to the optimum.
+
+    It keeps rows and bounds only nearly, how nearly is for the caller to see; None where it ended for another reason.
+    """
+    answer = run(solver, seconds)
+    if answer.status not in ("optimal", solver.modelStatusToString(highspy.HighsModelStatus.kUnknown)):
+        return None
+    point = np.array(solver.getSolution().col_value)
+    return point if len(point) == solver.getNumCol() and np.isfinite(point).all() else None
+
+
 def read_answer(solver: Any, is_mip: bool) -> Answer:
     """The outcome of the last run of a solver."""
     status = solver.getModelStatus()

@@ -13,7 +13,10 @@ def placement_sentence(plan: Plan) -> str:
     told = plan.summary["placement"]
     moves = f"Between quarters {told['moved']:.2f} of a workload moves to other hardware (decode and prefill, summed)"
     if told["moved"] == told["moved_cheapest"]:
-        return f"{moves}: no service that moves less was found in the time that the search itself took."
+        return (
+            f"{moves}: no service that moves less was found within what may be given up, in the time that the search "
+            "itself took."
+        )
     return (
         f"{moves}, {told['moved_cheapest']:.2f} with the cheapest service of the same fleet, which costs "
         f"{usd(max(told['given_up_usd'], 0.0))} less."
