@@ -214,6 +214,14 @@ def test_where_nothing_moves_or_no_time_is_left_there_is_none_that_moves_less(ch
     assert STEADY.steady(program, compiled, values, Options(threads=1, time_limit_s=0.0), 5e-4) is None
 
 
+def test_where_the_cheapest_moves_nothing_no_search_for_less_is_told():
+    plan = steadied().plan
+    told = {"moved": 1e-9, "moved_cheapest": 1e-9, "given_up_usd": 0.0}
+    still = Plan({**plan.summary, "placement": told}, plan.tables)  # type: ignore[typeddict-item]
+    sentence = "Between quarters the cheapest service moves nothing to other hardware: nothing is given up for it."
+    assert placement.placement_sentence(still) == sentence
+
+
 def before(work: str, sku: str, share: float = 1.0) -> tuple[Any, ...]:
     return (work, "chat", "a", sku, share)
 

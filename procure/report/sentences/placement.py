@@ -5,12 +5,17 @@ from __future__ import annotations
 from procure.plan import Plan
 from procure.report.words import usd
 
+SHOWN = 0.005
+"""Workloads that move by less are told as 0.00."""
+
 
 def placement_sentence(plan: Plan) -> str:
     """What moves to other hardware between quarters, where the service was asked to stay; else nothing."""
     if "placement" not in plan.summary:
         return ""
     told = plan.summary["placement"]
+    if told["moved_cheapest"] < SHOWN:
+        return "Between quarters the cheapest service moves nothing to other hardware: nothing is given up for it."
     moves = f"Between quarters {told['moved']:.2f} of a workload moves to other hardware (decode and prefill, summed)"
     if told["moved"] == told["moved_cheapest"]:
         return (
