@@ -202,7 +202,8 @@ def tornado(case: Case, only: Sequence[str], how: How) -> Tornado:
     ends: dict[tuple[str, str], End] = {}
     for key, outcome in outcomes.items():
         if outcome is not None:
-            end = _end(stands, outcome, ranked, moved(orders, ordered(outcome, first)))
+            moves = {} if outcome.failed else moved(orders, ordered(outcome, first))
+            end = _end(stands, outcome, ranked, moves)
             ends[key] = _with_regret(end, outcome, held[key], ranked) if key in held else end
     bars = [Bar(path, fact, ends.get((path, "low")), ends.get((path, "high"))) for path, fact in facts.items()]
     done = [bar for bar in bars if bar.ends]

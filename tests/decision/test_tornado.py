@@ -113,6 +113,16 @@ def test_what_todays_orders_lose_is_what_is_proven_and_no_answer_is_none(monkeyp
     assert (found.left, bar.high.is_open) == ([PRICE] if is_open else [], is_open)
 
 
+@pytest.mark.parametrize(("error", "is_open"), [("InputError", True), ("Infeasible", False)])
+def test_an_end_without_a_plan_is_a_row_with_its_reason(monkeypatch, error, is_open):
+    ends = {"low": outcome(95.0), "high": outcome(0.0, error=error)}
+    monkeypatch.setattr(Rounds, "ask", lambda self, asked: [ends[c[PRICE]] if c else outcome(98.0) for c in asked])
+    found = tornado(choice(), [PRICE], How())
+    (bar,) = found.bars
+    assert (bar.high.moves, bar.high.is_open, found.left) == ({}, is_open, [PRICE] if is_open else [])
+    assert found.frame["reason"].astype(bool).tolist() == [False, True]
+
+
 def test_premises_without_a_band_and_names_that_no_premise_begins_with():
     case = choice()
     assert PRICE in banded(case)
