@@ -146,6 +146,10 @@ class Plan:
             InputError: ``plan.json`` or a table is missing, cannot be read, or holds what a plan does not.
         """
         folder = Path(folder)
+        if not (folder / RESULT).is_file():  # its tables are no faults of their own
+            raise InputError(
+                [Fault(str(folder / RESULT), 0, "", "", "A result folder of procure is needed; it has none.")]
+            )
         try:
             summary, faults = read_summary(folder / RESULT), []
         except InputError as error:

@@ -235,3 +235,9 @@ def test_names_that_a_spreadsheet_would_run_are_stored_as_texts(plan, tmp_path):
     out = Plan(plan.summary, tables).write(tmp_path / "out")
     assert ",'=HYPERLINK" in (out / "tables" / "sla.csv").read_text()
     assert set(Plan.read(out).tables["sla"]["workload"]) == {hostile}
+
+
+def test_a_folder_that_is_no_result_is_told_once(tmp_path):
+    with pytest.raises(InputError, match="A result folder of procure is needed") as told:
+        Plan.read(tmp_path)
+    assert [fault.file for fault in told.value.faults] == [str(tmp_path / "plan.json")]
