@@ -16,7 +16,7 @@ from procure.cli.study import BUG, Jobs, tell_step
 if TYPE_CHECKING:
     import pandas as pd
 
-    from procure.decision import Tornado, Trigger
+    from procure.decision import Reading, Tornado, Trigger
     from procure.plan.compare import Comparison
 
 PANEL = "Decide"
@@ -245,8 +245,8 @@ def _show_trigger(found: Trigger) -> None:
         table.add_column(name, justify="left" if name == "is" else "right", overflow="fold")
     table.add_column("instead of it")
     for reading in found.readings:
-        numbers = (reading.least_usd / 1e6, reading.most_usd / 1e6, reading.gap_usd / 1e6)
-        cells = ("" if number != number else f"{number:,.2f}" for number in numbers)
+        gap = "" if reading.gap_usd != reading.gap_usd else f"{reading.gap_usd / 1e6:,.2f}"
+        cells = (*_without(reading), gap)
         table.add_row(figure(reading.value), reading.state, str(reading.ordered), *cells, in_words(reading.instead))
     table_console().print(table)
     for reading in found.readings:
@@ -254,6 +254,15 @@ def _show_trigger(found: Trigger) -> None:
             typer.echo(f"{figure(reading.value)}: {reading.reason}")
     for sentence in trigger_sentences(found):
         typer.echo(sentence)
+
+
+def _without(reading: Reading) -> tuple[str, str]:
+    """What going without it costs at least and at most, or, where less is served, the share that is not."""
+    if reading.least_usd == reading.least_usd:
+        return f"{reading.least_usd / 1e6:,.2f}", f"{reading.most_usd / 1e6:,.2f}"
+    shares = (reading.least_share, reading.most_share)
+    least, most = ("" if share != share else f"{share:.2%} unserved" for share in shares)
+    return least, most
 
 
 def _show_tornado(found: Tornado) -> None:

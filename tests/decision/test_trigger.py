@@ -10,6 +10,7 @@ from solved_case import planned
 from tiny_case import fleet, tiny
 
 from procure.cli import main
+from procure.cli.decide import _without
 from procure.decision import Crossing, Reading, State, trigger
 from procure.decision.rounds import How, Rounds
 from procure.decision.trigger import crossings, values_along
@@ -168,3 +169,11 @@ def test_the_folder_of_a_case_holds_no_run_and_a_premise_that_nothing_reads_is_s
     with pytest.raises(InputError, match="new or empty"):
         Rounds("tornado", choice(), How(out=case))
     assert sorted(case.iterdir()) == before
+
+
+def test_what_is_not_served_without_it_stands_where_its_cost_is_not_known():
+    costs = Reading(1.0, State.IN, least_usd=2e6, most_usd=3e6, least_share=0.0, most_share=0.0)
+    short = Reading(1.0, State.IN, least_share=0.25, most_share=0.5)
+    assert _without(costs) == ("2.00", "3.00")
+    assert _without(short) == ("25.00% unserved", "50.00% unserved")
+    assert _without(Reading(1.0, State.UNKNOWN)) == ("", "")
