@@ -25,7 +25,8 @@ def trigger_sentences(found: Trigger) -> list[str]:
     """Where a SKU is in, tied and out along a premise, what takes its place at each crossing, what would flip it."""
     known = [reading for reading in found.readings if reading.state is not State.UNKNOWN]
     if not known:
-        return ["No value has a plan."]
+        stopped = any(not reading.error for reading in found.readings)
+        return ["No value is known yet." if stopped else "No value has a plan."]
     said = []
     runs: list[list[Reading]] = []
     for reading in known:

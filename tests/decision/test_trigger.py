@@ -13,7 +13,7 @@ from procure.cli import main
 from procure.cli.decide import _without
 from procure.decision import Crossing, Reading, State, trigger
 from procure.decision.rounds import How, Rounds
-from procure.decision.trigger import crossings, values_along
+from procure.decision.trigger import Trigger, crossings, values_along
 from procure.errors import InputError
 from procure.report.decisions import trigger_sentences
 from procure.study import Effort, Outcome
@@ -177,3 +177,8 @@ def test_what_is_not_served_without_it_stands_where_its_cost_is_not_known():
     assert _without(costs) == ("2.00", "3.00")
     assert _without(short) == ("25.00% unserved", "50.00% unserved")
     assert _without(Reading(1.0, State.UNKNOWN)) == ("", "")
+
+
+@pytest.mark.parametrize(("error", "said"), [("", "No value is known yet."), ("Infeasible", "No value has a plan.")])
+def test_a_run_that_was_stopped_knows_nothing_of_plans(error, said):
+    assert trigger_sentences(Trigger("x", "y", "", [Reading(1.0, State.UNKNOWN, error=error)], [])) == [said]
