@@ -14,7 +14,7 @@ from typing import Any
 import pandas as pd
 
 from procure.plan.plan import Plan
-from procure.plan.tables import Cost, Purchase, Service
+from procure.plan.tables import Cost, ExpansionOrder, Purchase, Service
 from procure.quarter import Quarter
 from procure.schema import CostLine
 from procure.timekey import BASE, PEAK
@@ -37,6 +37,7 @@ class MovedOrder:
     """Units that one plan orders otherwise than the other.
 
     Attributes:
+        sku: of a step of a site ``expansion <name>``.
         before, after: quarter of the order in either plan; empty where it orders none.
         capex_usd: capital that the second plan spends on them more than the first (negative: less), not discounted.
     """
@@ -145,12 +146,14 @@ def moved_orders(first: Plan, second: Plan) -> list[MovedOrder]:
 
 
 def _units(plan: Plan, quarters: Collection[str]) -> dict[tuple[str, str], list[tuple[str, float]]]:
-    """Quarter and capital of each unit ordered in some quarters, by site and SKU, the earliest first."""
+    """Quarter and capital of each unit and step of a site ordered in some quarters, by site and SKU or step."""
     found: dict[tuple[str, str], list[tuple[str, float]]] = {}
-    for order in sorted(plan.rows(Purchase), key=lambda order: Quarter(order.quarter)):
-        if order.quarter in quarters:
-            each = order.capex_usd / order.count
-            found.setdefault((order.site, order.sku), []).extend([(order.quarter, each)] * order.count)
+    orders = [(row.quarter, row.site, row.sku, row.count, row.capex_usd) for row in plan.rows(Purchase)]
+    orders += [(row.quarter, row.site, f"expansion {row.expansion}", row.count, row.capex_usd)
+               for row in plan.rows(ExpansionOrder)]  # fmt: skip
+    for quarter, site, what, count, usd in sorted(orders, key=lambda order: Quarter(order[0])):
+        if quarter in quarters:
+            found.setdefault((site, what), []).extend([(quarter, usd / count)] * count)
     return found
 
 

@@ -9,7 +9,9 @@ from solved_case import planned
 from tiny_case import tiny
 
 from procure.cli import main
+from procure.plan import Plan
 from procure.plan.compare import Move, compare, moved_orders
+from procure.plan.plan import frame
 
 GB = "gb300-nvl72"
 PRICE = f"hardware/{GB}/price_usd"
@@ -39,6 +41,17 @@ def test_units_are_paired_in_the_order_of_their_quarters():
     told = [(m.move, m.before, m.after, m.count, m.capex_usd) for m in moved_orders(after, before)]
     assert told == [(Move.PULLED_IN, "2027Q2", "2027Q1", 2, 0.0), (Move.ADDED, "", "2027Q3", 1, 10.0)]
     assert moved_orders(before, before) == []
+
+
+def test_a_step_of_a_site_is_an_order_too():
+    plans = []
+    for quarter in ("2027Q3", "2027Q1"):
+        steps = [(quarter, "a", "hall 2", 1, "planned", 1e6, "")]
+        tables = {"purchases": frame("purchases", []), "expansions": frame("expansions", steps)}
+        plans.append(Plan({"planned_quarters": ["2027Q1", "2027Q3"]}, tables))
+    (step,) = moved_orders(*plans)
+    assert (step.sku, step.move, step.before, step.after) == ("expansion hall 2", Move.PULLED_IN, "2027Q3", "2027Q1")
+    assert moved_orders(plans[0], plans[0]) == []
 
 
 @pytest.mark.thorough
