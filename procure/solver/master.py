@@ -129,7 +129,10 @@ class Master:
             low, high = np.maximum(self._lower[fixed], at - 1.0), np.minimum(self._upper[fixed], at + 1.0)
             answer = self._search_within(fixed, low, high, gap, POLISH_SECONDS)
         if answer.values is None:
-            return self.whole(gap, cpu_s, enough, start)
+            closer = self.whole(gap, cpu_s, enough, start)
+            if closer.bound is None or rough.bound is None:
+                return closer
+            return replace(closer, bound=max(closer.bound, rough.bound))  # both hold, whichever ran out of time
         reach = INFINITY if rough.objective is None else rough.objective
         return replace(self._proposal(answer, rough.bound, whole=True), reach=reach)
 
