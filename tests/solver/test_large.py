@@ -97,6 +97,7 @@ def test_the_answer_is_that_of_the_whole_program() -> None:
     assert found.objective == pytest.approx(reference.objective, rel=2e-5)
 
 
+@pytest.mark.thorough
 def test_what_each_quarter_wants_alone_is_as_little_short_as_any_where_nothing_comes_in_time() -> None:
     """No round of least shortfall is needed, though what stands is three times as short and serves no other quarter."""
     late = compiled(20.0, lead=1)
@@ -133,6 +134,7 @@ def test_of_fleets_equally_short_the_one_is_kept_that_is_cheaper_with_its_servic
     assert parts.nearest[costly] == 1.0
 
 
+@pytest.mark.thorough
 def test_where_not_all_fits_that_quarters_want_a_share_of_each_is_asked_about_which_is_hardly_short() -> None:
     narrow = compiled(5.0)
     parts = Decomposition(narrow, Options(threads=1))
