@@ -187,7 +187,7 @@ def left(found: Explanation) -> list[str]:
     named = ", ".join(kinds[:MOST_NAMED])
     questions = count_of(len(kinds), "question")
     then = "Allow more time." if "reasons" in found.plan else "The same command goes on with them."
-    return [f"{questions} not asked for want of time: {named}{many}. {then}"]
+    return [f"{questions} not asked yet: {named}{many}. {then}"]
 
 
 def _hardly(one: Answer) -> str:

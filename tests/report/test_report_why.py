@@ -44,7 +44,7 @@ TOLD = [
               f"in 2027Q3 to 2027Q4); one less costs 65.9 to 238.9 k USD more (orders +1 lpx)."),
     ("gap", "The plan is within 500.0 k USD (0.50%) of the least cost, each answer within its own gap: what moves less "
             "is not told apart; --gap 0.0005 is finer, and slower."),
-    ("left", "1 question not asked for want of time: cmx (at least 1 cmx-rack). The same command goes on with them."),
+    ("left", "1 question not asked yet: cmx (at least 1 cmx-rack). The same command goes on with them."),
 ]  # fmt: skip
 
 
