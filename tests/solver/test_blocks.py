@@ -234,7 +234,7 @@ def test_more_of_what_helps_never_raises_what_a_cut_asks_for_and_more_of_what_hu
 def test_a_unit_that_is_many_times_the_demand_is_bought_all_the_same_and_nothing_where_none_fits(positions):
     """A rack for 0.01 requests/s: a fleet without any broke its cut by what counted as rounding of so steep a slope."""
     case = tiny(peaks={"chat": [0.01] * 3}, sites=({"positions": positions},))
-    plan, whole = (planned(case, method=method) for method in ("decomposed", "whole"))
+    plan, whole = (planned(case, gap=1e-6, method=method) for method in ("decomposed", "whole"))
     assert plan.status == whole.status == (Status.OPTIMAL if positions > 1.5 else Status.SHORT)
     assert plan.objective_usd == pytest.approx(whole.objective_usd, rel=1e-9)
     assert plan.purchases["count"].sum() == (positions > 1.5)
