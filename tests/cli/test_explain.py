@@ -45,7 +45,7 @@ def test_questions_without_time_are_named_and_the_verb_exits_5(desk, capsys):
     words = ["explain", str(desk / "out"), "--case", str(desk / "case"), "--time-limit", "0"]
     assert main([*words, "--gap", "0.001"]) == 5  # finer than what may be answered already
     told = capsys.readouterr().out
-    assert "not asked for want of time: chat (what else would, alone or together), positions at a" in told
+    assert "not asked yet: chat (what else would, alone or together), positions at a" in told
 
 
 @pytest.mark.thorough
