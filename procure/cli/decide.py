@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -190,6 +191,9 @@ def _show_comparison(first: str, second: str, found: Comparison) -> None:
         f"{', the same within the gaps' if found.is_tie else ''}"
     )  # fmt: skip
     typer.echo(f"Cost as found: {_millions(found.cost_usd)} M USD, present value{between}.")
+    if found.before_short_share or found.after_short_share:
+        shares = f"{found.before_short_share:.4%} to {found.after_short_share:.4%}"
+        typer.echo(f"Planned demand not served, weighted by priority: {shares}.")
     costs = Table(box=SIMPLE_HEAD, pad_edge=False)
     costs.add_column("line of cost, M USD")
     for name in ("first", "second", "more or less"):
@@ -218,10 +222,12 @@ def _show_comparison(first: str, second: str, found: Comparison) -> None:
         typer.echo(f"Premise {row['path']}: {row['before'] or 'not used'} to {row['after'] or 'not used'}.")
 
 
-def _millions(usd: float) -> str:
-    """Millions with their sign, 0.00 without one."""
-    text = f"{usd / 1e6:+,.2f}"
-    return text[1:] if float(text.replace(",", "")) == 0 else text
+def _millions(usd: float, sign: str = "+") -> str:
+    """Millions, with their sign unless told otherwise; 0.00 without one, and what has no bound as not known."""
+    if not math.isfinite(usd):
+        return "unknown"
+    text = f"{usd / 1e6:{sign},.2f}"
+    return text.lstrip("+-") if float(text.replace(",", "")) == 0 else text
 
 
 def _show_trigger(found: Trigger) -> None:
@@ -245,7 +251,7 @@ def _show_trigger(found: Trigger) -> None:
         table.add_column(name, justify="left" if name == "is" else "right", overflow="fold")
     table.add_column("instead of it")
     for reading in found.readings:
-        gap = "" if reading.gap_usd != reading.gap_usd else f"{reading.gap_usd / 1e6:,.2f}"
+        gap = "" if reading.gap_usd != reading.gap_usd else _millions(reading.gap_usd, "")
         cells = (*_without(reading), gap)
         table.add_row(figure(reading.value), reading.state, str(reading.ordered), *cells, in_words(reading.instead))
     table_console().print(table)
@@ -259,7 +265,7 @@ def _show_trigger(found: Trigger) -> None:
 def _without(reading: Reading) -> tuple[str, str]:
     """What going without it costs at least and at most, or, where less is served, the share that is not."""
     if reading.least_usd == reading.least_usd:
-        return f"{reading.least_usd / 1e6:,.2f}", f"{reading.most_usd / 1e6:,.2f}"
+        return _millions(reading.least_usd, ""), _millions(reading.most_usd, "")
     shares = (reading.least_share, reading.most_share)
     least, most = ("" if share != share else f"{share:.2%} unserved" for share in shares)
     return least, most
@@ -288,7 +294,7 @@ def _show_tornado(found: Tornado) -> None:
     table_console().print(table)
     deciding = [bar.path for bar in found.bars if bar.decides]
     noise = sum(bar.is_noise for bar in found.bars)
-    typer.echo(f"As it stands: {found.cost_usd / 1e6:,.1f} M USD, gap {found.gap_usd / 1e6:,.2f} M USD.")
+    typer.echo(f"As it stands: {found.cost_usd / 1e6:,.1f} M USD, gap {_millions(found.gap_usd, '')} M USD.")
     typer.echo(f"Change the first orders: {', '.join(deciding) or 'none of them'}.")
     if noise:
         typer.echo(

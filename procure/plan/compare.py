@@ -16,11 +16,16 @@ import pandas as pd
 from procure.plan.plan import Plan
 from procure.plan.tables import Cost, ExpansionOrder, Purchase, Service
 from procure.quarter import Quarter
+from procure.rules.objective import Objective
 from procure.schema import CostLine
 from procure.timekey import BASE, PEAK
 
 SAME = 1e-9
 """Relative difference of two figures below which they are one."""
+
+
+SAME_SERVICE = 2e-6
+"""Share of the planned demand by which what two plans leave unserved may differ and be the same."""
 
 
 class Move(StrEnum):
@@ -60,7 +65,9 @@ class Comparison:
         quarters: planned by both; orders of others are not compared, since one of the plans says nothing of them.
         same_quarters: whether both plan, and look ahead to, the same quarters; else their costs are of different times.
         least_usd, most_usd: present USD by which the least cost of the second case is above that of the first, at least
-            and at most, from the bounds of both; NaN without a bound, or with different quarters.
+            and at most, from the bounds of both; NaN without a bound, with different quarters, or where the plans
+            serve different shares that no price makes up for: costs say then what the other service costs.
+        before_short_share, after_short_share: of the weighted planned demand, not served.
         cost_usd: the same of the plans as found, which ``costs`` adds up to.
         costs: present USD by line of cost: ``line``, ``before_usd``, ``after_usd``, ``moves_usd``.
         orders: units of ``quarters`` ordered otherwise.
@@ -74,6 +81,8 @@ class Comparison:
     same_quarters: bool
     least_usd: float
     most_usd: float
+    before_short_share: float
+    after_short_share: float
     cost_usd: float
     costs: pd.DataFrame
     orders: list[MovedOrder]
@@ -83,11 +92,13 @@ class Comparison:
     def facts(self) -> dict[str, Any]:
         """The comparison as JSON holds it; what is not known is null."""
         usd = {name: getattr(self, name) for name in ("least_usd", "most_usd", "cost_usd")}
+        shares = {name: getattr(self, name) for name in ("before_short_share", "after_short_share")}
         return {
             "same_case": self.same_case,
             "quarters": self.quarters,
             "same_quarters": self.same_quarters,
             **{name: value if math.isfinite(value) else None for name, value in usd.items()},
+            **shares,
             "costs": self.costs.to_dict("records"),
             "orders": [{**asdict(order), "move": str(order.move)} for order in self.orders],
             "loads": self.loads.to_dict("records"),
@@ -97,19 +108,24 @@ class Comparison:
     @property
     def is_tie(self) -> bool:
         """Whether nothing proves that the least costs differ."""
-        return not (self.least_usd > 0 or self.most_usd < 0)
+        return self.least_usd <= 0 <= self.most_usd
 
 
 def compare(first: Plan, second: Plan) -> Comparison:
     """What the second plan does otherwise than the first."""
     same = all(first.summary[span] == second.summary[span] for span in ("planned_quarters", "lookahead_quarters"))
-    bounds = [_or_nan(plan.summary["bound_usd"] if same else None) for plan in (first, second)]
+    before_short, after_short = (plan.summary["shortfall"]["share"] for plan in (first, second))
+    priced = not any(Objective(plan.summary["objective"]).ranked for plan in (first, second))
+    alike = same and (priced or abs(before_short - after_short) <= SAME_SERVICE)
+    bounds = [_or_nan(plan.summary["bound_usd"] if alike else None) for plan in (first, second)]
     return Comparison(
         first.summary["input_hash"] == second.summary["input_hash"],
         _planned_by_both(first, second),
         same,
         bounds[1] - first.objective_usd,
         second.objective_usd - bounds[0],
+        before_short,
+        after_short,
         second.objective_usd - first.objective_usd,
         _costs(first, second),
         moved_orders(first, second),

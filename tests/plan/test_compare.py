@@ -102,3 +102,20 @@ def test_the_verb_holds_each_plan_against_the_first(tmp_path, capsys):
     assert "Orders of the quarters that both plan are the same." in told
     assert f"Premise {PRICE}" in told
     assert main(["compare", folders[0]]) == 2
+
+
+@pytest.mark.thorough
+def test_costs_of_plans_that_serve_other_shares_are_not_told_as_least_costs_that_differ(tmp_path, capsys):
+    plan = planned(tiny(peaks={"chat": [60, 80, 90]}), gap=1e-4)
+    short = {**plan.summary["shortfall"], "share": 0.25}
+    other = type(plan)({**plan.summary, "shortfall": short}, plan.tables)
+    found = compare(plan, other)
+    assert (found.before_short_share, found.after_short_share) == (0.0, 0.25)
+    assert found.least_usd != found.least_usd
+    assert not found.is_tie
+    for name, each in (("whole", plan), ("short", other)):
+        each.write(tmp_path / name)
+    assert main(["compare", str(tmp_path / "whole"), str(tmp_path / "short")]) == 0
+    told = capsys.readouterr().out
+    assert "not served, weighted by priority: 0.0000% to 25.0000%" in told
+    assert "least costs differ" not in told
