@@ -20,7 +20,7 @@ from procure.decision.rounds import How, Rounds, gap_usd, in_words, is_beyond, m
 from procure.errors import Fault, InputError
 from procure.rules.objective import Objective
 from procure.study import Change, NothingToCompare, Outcome
-from procure.why.effect import SAME_COST, SAME_SHARE, Effect, Point
+from procure.why.effect import SAME_SHARE, Effect, Point
 
 ENDS = ("low", "high")
 
@@ -244,11 +244,8 @@ def _end(stands: Point, outcome: Outcome, ranked: bool, moves: dict[str, int]) -
         return End(reason=outcome.reason, error=outcome.error, is_infeasible=outcome.is_infeasible)
     here = Point.of_facts(outcome.facts, ranked)
     effect = Effect.of(here, stands, ordered=False)
-    rounding = SAME_COST * abs(stands.cost_usd)
-    return End(
-        effect.least_usd - rounding, effect.most_usd + rounding, here.cost_usd - stands.cost_usd, effect.least_share,
-        effect.most_share, moves,
-    )  # fmt: skip
+    usd = (effect.least_usd - effect.same_usd, effect.most_usd + effect.same_usd, here.cost_usd - stands.cost_usd)
+    return End(*usd, effect.least_share, effect.most_share, moves)
 
 
 def _with_regret(end: End, free: Outcome, held: Outcome | None, ranked: bool) -> End:

@@ -104,9 +104,9 @@ class Trigger:
     @property
     def frame(self) -> pd.DataFrame:
         """A row for each reading, of the premise and of the price."""
-        named = [(self.path, r) for r in self.readings] + [(f"hardware/{self.sku}/price_usd, factor", r)
-                                                           for r in self.price]  # fmt: skip
-        return pd.DataFrame([{"along": along, **_cells(reading)} for along, reading in named])
+        rows = [{"along": self.path, **_cells(reading)} for reading in self.readings]
+        rows += [{"along": f"hardware/{self.sku}/price_usd, factor", **_cells(reading)} for reading in self.price]
+        return pd.DataFrame(rows)
 
 
 def trigger(case: Case, sku: str, path: str, values: Sequence[float], within: float, how: How) -> Trigger:

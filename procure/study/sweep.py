@@ -58,8 +58,8 @@ def sweep(
             :func:`procure.solve`; threads that are left open share the cores among the jobs.
 
     Returns:
-        one row per point: the values, :data:`FACTS` (``status`` of the plan, or ``failed`` with the reason and its
-        of what failed; USD; shortfall as share of weighted planned demand; wall seconds), and the columns of
+        one row per point: the values, :data:`FACTS` (``status`` of the plan, or ``failed`` with its reason and the
+        class of what was raised; USD; shortfall as share of weighted planned demand; wall seconds), and the columns of
         :func:`columns`. Cells that a failed point does not know are empty.
 
     Raises:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 
 import pandas as pd
 import pytest
@@ -10,7 +11,7 @@ from solved_case import planned
 from tiny_case import fleet, tiny
 
 from procure.cli import main
-from procure.cli.decide import _without
+from procure.cli.decide import _show_trigger, _without
 from procure.decision import Crossing, Reading, State, trigger
 from procure.decision.rounds import How, Rounds
 from procure.decision.trigger import Trigger, crossings, values_along
@@ -182,3 +183,13 @@ def test_what_is_not_served_without_it_stands_where_its_cost_is_not_known():
 @pytest.mark.parametrize(("error", "said"), [("", "No value is known yet."), ("Infeasible", "No value has a plan.")])
 def test_a_run_that_was_stopped_knows_nothing_of_plans(error, said):
     assert trigger_sentences(Trigger("x", "y", "", [Reading(1.0, State.UNKNOWN, error=error)], [])) == [said]
+
+
+def test_what_has_no_bound_is_told_as_not_known(capsys):
+    """A search that was cut off may have a plan without a bound: its gap is no number."""
+    unbounded = Reading(1.0, State.TIE, 2, -math.inf, 5e6, 0.0, 0.0, math.inf)
+    _show_trigger(Trigger(GB, PRICE, "USD", [unbounded, Reading(2.0, State.OUT, 0, -1.0, 2e6, 0.0, 0.0, 1e6)]))
+    told = capsys.readouterr().out
+    assert told.count("unknown") == 2
+    assert "inf" not in told
+    assert "-0.00" not in told
