@@ -3,9 +3,9 @@
 A cohort of caches that only shrinks with age is x_0 ≥ x_1 ≥ … ≥ x_n ≥ 0, a row for every link. By what is let go after
 each age, d_i = x_i − x_{i+1} ≥ 0, it is
 
-    x_i = Σ_{j≥i} d_j,   0 ≤ d_j ≤ u_j,   Σ_j d_j ≤ u_0
+    x_i = Σ_{j≥i} d_j,   0 ≤ d_j ≤ u,   Σ_j d_j ≤ u
 
-for x_i ≤ u_i with u that do not rise along the chain: a bound of every step and one row, the same services and costs.
+for x_i ≤ u, one bound along the whole chain: a bound of every step and one row, the same services and costs.
 """
 
 from __future__ import annotations
@@ -29,8 +29,9 @@ class Chained(NamedTuple):
 def chained(compiled: Compiled) -> Chained:
     """The same program with the steps of its chains for columns; names and positions of columns stay.
 
-    A link is a row of a block with no more in it than x_i − x_{i−1} ≤ 0, both from 0 on and x_i bounded by no more
-    than x_{i−1}. The first link of a chain becomes the row of its first column's bound; the others fall away.
+    A link is a row of a block with no more in it than x_i − x_{i−1} ≤ 0, both from 0 on and up to the same bound: a
+    lower one of x_i would not hold for its steps together. The first link of a chain becomes the row of its first
+    column's bound; the others fall away.
     """
     after, link = _links(compiled)
     width = len(compiled.columns)
@@ -88,7 +89,7 @@ def _links(compiled: Compiled) -> tuple[np.ndarray, np.ndarray]:
             continue
         next_one, before = int(pair[np.argmax(coefs)]), int(pair[np.argmin(coefs)])
         own = (compiled.column_block[pair] >= 0).all() and not compiled.integer[pair].any()
-        within = compiled.col_upper[next_one] <= compiled.col_upper[before] and not compiled.col_lower[pair].any()
+        within = compiled.col_upper[next_one] == compiled.col_upper[before] and not compiled.col_lower[pair].any()
         if own and within and not compiled.tolerated[pair].any() and after[before] < 0 and not taken[next_one]:
             after[before], link[before] = next_one, row
             taken[next_one] = True

@@ -11,7 +11,7 @@ from solved_case import built
 from tiny_case import tiny
 
 from procure.program import build as build_program
-from procure.solver.chains import chained
+from procure.solver.chains import _links, chained
 from procure.solver.compile import Compiled, compile_program
 from procure.solver.highs import Options, load, new_solver, run
 
@@ -72,3 +72,19 @@ def test_a_row_with_anything_else_in_it_is_no_link(compiled):
     told = chained(replace(compiled, matrix=sparse.csr_matrix(changed))).compiled
     assert compiled.rows[row] in told.rows
     assert told.row_upper[told.rows.index(compiled.rows[row])] == 0.0
+
+
+def test_a_column_with_a_lower_bound_than_the_one_before_begins_a_chain_of_its_own(compiled):
+    """Its steps would else be held to that bound each, and together to the first one's: more of it could be kept."""
+    after, _ = _links(compiled)
+    head = next(i for i in np.flatnonzero(after >= 0) if after[after[i]] >= 0)
+    second, third = after[head], after[after[head]]
+    upper = compiled.col_upper.copy()
+    upper[[second, third]] = 0.25
+    falls = np.array([key[0] == "kept_only_falls" for key in compiled.keys])
+    nothing = np.full(len(falls), -np.inf)
+    narrow = replace(compiled, col_upper=upper, row_lower=nothing, row_upper=np.where(falls, 0.0, np.inf))
+    worth = np.zeros(len(upper))
+    worth[second] = -1.0
+    told, steps = chained(narrow)
+    assert (steps @ least(told, steps.T @ worth))[second] == pytest.approx(0.25)
